@@ -1,0 +1,100 @@
+"""The Rust core: bytes in, bytes out, with the GIL released."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+class RequestError(ValueError):
+    """A request that cannot be served. `kind` is one of the keys of `dragoman.server.errors.STATUS`."""
+
+    kind: str
+    message: str
+    param: str | None
+
+@final
+class Encoding:
+    """Token ids (n,) and their half-open code-point ranges (n, 2) in the text."""
+
+    @property
+    def ids(self) -> NDArray[np.uint32]: ...
+    @property
+    def offsets(self) -> NDArray[np.uint32]: ...
+
+@final
+class Tokenizer:
+    @staticmethod
+    def from_file(path: str) -> Tokenizer: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Tokenizer: ...
+    @property
+    def vocab_size(self) -> int: ...
+    def encode(self, text: str, add_special_tokens: bool = False) -> Encoding: ...
+    def decode(self, ids: Sequence[int] | NDArray[np.uint32], skip_special_tokens: bool = True) -> str: ...
+
+@final
+class Rendered:
+    """A rendered chat template: the text and the code-point spans of its `{% generation %}` blocks."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def assistant_spans(self) -> list[tuple[int, int]]: ...
+
+@final
+class Template:
+    """A chat template with HF semantics, run by MiniJinja, or by `fallback` where that is given.
+
+    `fallback(payload)` gets the template's input as JSON and returns the text and the spans.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        special_tokens: bytes,
+        fallback: Callable[[bytes], tuple[str, list[tuple[int, int]]]] | None = None,
+    ) -> None: ...
+    def render_json(self, payload: bytes) -> Rendered: ...
+
+@final
+class Renderer:
+    """`config` is `dragoman.config.ServingConfig` as JSON."""
+
+    def __init__(self, tokenizer: Tokenizer, template: Template | None, config: bytes) -> None: ...
+    def chat(self, body: bytes, request_id: str | None = None) -> bytes: ...
+    def completions(self, body: bytes, request_id: str | None = None) -> bytes: ...
+    def messages(self, body: bytes, request_id: str | None = None) -> bytes: ...
+    def responses(self, body: bytes, request_id: str | None = None) -> bytes: ...
+    def tokenize(self, body: bytes) -> bytes: ...
+    def detokenize(self, body: bytes) -> bytes: ...
+
+@final
+class Derenderer:
+    """One-shot bodies and stream chunks (`"stream": true`) alike: the body says which."""
+
+    def __init__(self, tokenizer: Tokenizer, config: bytes) -> None: ...
+    def chat(self, body: bytes) -> bytes: ...
+    def completions(self, body: bytes) -> bytes: ...
+    def stream(self, prompt_token_ids: Sequence[int] = (), chat_request: bytes | None = None) -> DerenderStream: ...
+
+@final
+class DerenderStream:
+    """The deltas of one choice, as JSON objects of the chat stream's `choices[0].delta`."""
+
+    def push(self, token_ids: Sequence[int]) -> bytes: ...
+    def finish(self, finish_reason: str | None = "stop", stop_reason: int | str | None = None) -> bytes: ...
+
+def parse_generate_request(body: bytes, config: bytes) -> dict[str, Any]:
+    """A checked `/inference/v1/generate` body with every default filled in.
+
+    Keys: request_id (str | None), model, token_ids (NDArray[uint32]), sampling_params (dict), stream (bool),
+    include_usage, continuous_usage_stats (bool), return_token_ids (bool), cache_salt, priority,
+    kv_transfer_params, ec_transfer_params.
+    Raises RequestError.
+    """
+
+def request_schemas() -> bytes:
+    """JSON schemas of the requests and responses of the hot routes, for the OpenAPI page."""

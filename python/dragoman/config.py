@@ -1,0 +1,47 @@
+"""What the Rust core needs to know of a served model, written down once and handed over as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any, Literal
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Limits on a request. Each is checked in `protocol::bounds` before any work is done."""
+
+    body_bytes: int = 32 * 1024 * 1024
+    json_depth: int = 128
+    messages: int = 4096
+    tools: int = 1024
+    prompts: int = 1024
+    choices: int = 128
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ServingConfig:
+    """A model as it is served.
+
+    `vocab_size` is the number of ids the model knows; `default_sampling` holds the sampling fields of
+    `generation_config.json` after overrides; `eos_token_ids` stop a generation.
+    """
+
+    served_model_names: tuple[str, ...]
+    max_model_len: int
+    vocab_size: int
+    max_logprobs: int = 20
+    default_sampling: dict[str, Any] = dataclasses.field(default_factory=dict)
+    eos_token_ids: tuple[int, ...] = ()
+    chat_template_content_format: Literal["auto", "string", "openai"] = "auto"
+    default_chat_template_kwargs: dict[str, Any] = dataclasses.field(default_factory=dict)
+    trust_request_chat_template: bool = False
+    tool_call_parser: str | None = None
+    reasoning_parser: str | None = None
+    enable_auto_tool_choice: bool = False
+    tokens_only: bool = False
+    bounds: Bounds = dataclasses.field(default_factory=Bounds)
+
+    def to_json(self) -> bytes:
+        """The form that `_core` reads."""
+        return json.dumps(dataclasses.asdict(self)).encode()
