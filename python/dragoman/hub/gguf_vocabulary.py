@@ -54,6 +54,8 @@ def _byte_level(metadata: dict[str, Any], tokens: list[str], types: list[int]) -
 
 def _sentence_piece(metadata: dict[str, Any], tokens: list[str], types: list[int]) -> dict[str, Any]:
     scores = metadata.get("tokenizer.ggml.scores")
+    # llama.cpp writes the runs of spaces with real spaces; the tokenizer works on text where they are replaced.
+    tokens = [token.replace(" ", SPACE) for token in tokens]
     if not isinstance(scores, list) or len(scores) != len(tokens):
         raise ModelNotFoundError("the GGUF file's SentencePiece vocabulary has no scores; name a --tokenizer")
     prefix = bool(metadata.get("tokenizer.ggml.add_space_prefix", True))
@@ -95,9 +97,14 @@ def _frame(tokens: list[str], types: list[int]) -> dict[str, Any]:
             "special": kind != USER_DEFINED,
         }
         for index, kind in enumerate(types)
-        if kind in (UNKNOWN, CONTROL, USER_DEFINED)
+        if kind in (UNKNOWN, CONTROL) or (kind == USER_DEFINED and not _is_space_run(tokens[index]))
     ]
     return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added}
+
+
+def _is_space_run(token: str) -> bool:
+    """Runs of spaces are made by merging: matched whole in raw text, they would not be found in the replaced one."""
+    return token.strip(SPACE) == ""
 
 
 def _bpe(tokens: list[str], merges: list[list[str]]) -> dict[str, Any]:
@@ -120,20 +127,19 @@ def _merges(tokens: list[str], types: list[int], scores: list[float]) -> list[li
     """The merges behind SentencePiece scores: every way to make a piece of two, best piece first.
 
     SentencePiece joins the neighbours whose joined piece has the highest score, so the score of the whole
-    ranks the merge; among the ways to make one piece, the earliest parts go first, as in tokenizers' own
-    conversion.
+    ranks the merge. Pieces that the user defined have no true score and go first, in the order of their ids;
+    among the ways to make one piece, the longest left part goes first. Both as in Gemma's tokenizer.json.
     """
     skipped = (UNKNOWN, CONTROL, BYTE)
     ids = {token: index for index, token in enumerate(tokens) if types[index] not in skipped}
-    ranked: list[tuple[float, int, int, str, str]] = []
+    ranked: list[tuple[bool, float, int, str, str]] = []
     for piece, index in ids.items():
+        defined = types[index] == USER_DEFINED
+        rank = float(index) if defined else -scores[index]
         for cut in range(1, len(piece)):
-            left = ids.get(piece[:cut])
-            if left is None:
-                continue
-            right = ids.get(piece[cut:])
-            if right is not None:
-                ranked.append((-scores[index], left, right, piece[:cut], piece[cut:]))
+            left, right = piece[:cut], piece[cut:]
+            if left in ids and right in ids:
+                ranked.append((not defined, rank, -cut, left, right))
     ranked.sort()
     return [[left, right] for _, _, _, left, right in ranked]
 
