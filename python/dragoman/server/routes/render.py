@@ -1,0 +1,22 @@
+"""The render step: OpenAI and Anthropic requests -> generate requests."""
+
+from __future__ import annotations
+
+from starlette.routing import Route
+
+from dragoman.server.endpoint import CoreEndpoint
+from dragoman.server.services import Services
+
+
+def routes(services: Services) -> list[Route]:
+    core = services.renderer
+    calls = {
+        "/v1/chat/completions/render": core.chat,
+        "/v1/completions/render": core.completions,
+        "/v1/messages/render": core.messages,
+        "/v1/responses/render": core.responses,
+    }
+    limit = services.model.config.bounds.body_bytes
+    return [
+        Route(path, CoreEndpoint(call, services.workers, limit), methods=["POST"]) for path, call in calls.items()
+    ]
