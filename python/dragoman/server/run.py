@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 import sys
+from types import FrameType
 
 import uvicorn
 
+from dragoman.server.address import ADDRESS_LINE
 from dragoman.server.app import build_app
 from dragoman.server.options import ServerOptions
 from dragoman.server.services import load_services
 
-# The line that says where the server listens; scripts and the demo read it.
-ADDRESS_LINE = "dragoman: listening on "
 # Seconds that running requests get to finish after SIGTERM.
 GRACE = 30
 
@@ -70,5 +71,12 @@ def run(options: ServerOptions, binding: Binding) -> int:
         date_header=False,
     )
     server = _Server(config)
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        server.should_exit = True
+
+    # uvicorn raises the signal once more when it has stopped; a clean stop should end with status 0.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
     server.run()
     return 0 if server.started else 3
