@@ -51,8 +51,8 @@ def main() -> None:
     generate_response = post(f"{urls.generate}/inference/v1/generate", generate_request)
     print("generated token ids:", generate_response["choices"][0]["token_ids"])
 
-    # 3. Derender: ids become a chat completion. `chat_request` is optional: it brings the client's stop strings
-    #    and lets reasoning and tool calls be told from text.
+    # 3. Derender: ids become a chat completion. `chat_request` is optional: it brings the client's stop
+    #    strings and lets reasoning and tool calls be told from text.
     chat_response = post(
         f"{urls.derender or urls.render}/v1/chat/completions/derender",
         {

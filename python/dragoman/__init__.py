@@ -1,4 +1,4 @@
-"""Dragoman: the interpreter between clients that speak OpenAI/Anthropic JSON and engines that speak token ids.
+"""Dragoman: the interpreter between OpenAI/Anthropic JSON and engines that speak token ids.
 
 `Renderer` turns requests into token ids, `Derenderer` turns token ids into responses. Names are imported when
 they are first used, so that `import dragoman` costs nothing.

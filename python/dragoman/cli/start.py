@@ -69,8 +69,8 @@ def model_options(flags: argparse.Namespace) -> ModelOptions:
         bounds = dataclasses.replace(bounds, body_bytes=flags.max_body_bytes)
     names = ("model", "revision", "tokenizer", "tokenizer_revision", "max_model_len", "max_logprobs")
     names += ("chat_template", "chat_template_content_format", "default_chat_template_kwargs")
-    names += ("trust_request_chat_template", "generation_config", "override_generation_config", "hf_overrides")
-    names += ("tool_call_parser", "reasoning_parser", "enable_auto_tool_choice")
+    names += ("trust_request_chat_template", "generation_config", "override_generation_config")
+    names += ("hf_overrides", "tool_call_parser", "reasoning_parser", "enable_auto_tool_choice")
     return ModelOptions(
         served_model_names=tuple(flags.served_model_name),
         bounds=bounds,

@@ -16,7 +16,7 @@ def human_integer(text: str) -> int:
     """`4096`, `32k` (32,000), `32K` (32,768), `1.5k`."""
     match = NUMBER.match(text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number such as 4096, 32k (32,000) or 32K (32,768)")
+        raise argparse.ArgumentTypeError(f"{text!r} is no number such as 4096, 32k (32,000) or 32K (32,768)")
     number, unit = match.groups()
     value = float(number) * UNITS.get(unit, 1)
     if value != int(value):

@@ -9,7 +9,7 @@ from typing import Any
 from dragoman.hub.files import ModelFiles, ModelNotFoundError
 
 # The order that transformers gives them in `special_tokens_map`.
-NAMED_SPECIAL_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+NAMED_SPECIAL_TOKENS = tuple(f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
 
 
 def read_directory(directory: Path, *, name: str, weights: Path | None) -> ModelFiles:

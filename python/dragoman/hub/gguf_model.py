@@ -33,7 +33,8 @@ def converted_directory(path: Path) -> Path:
     status = path.stat()
     with path.open("rb") as file:
         head = file.read(KEY_BYTES)
-    key = hashlib.sha256(f"{CONVERSION} {status.st_size} {status.st_mtime_ns} ".encode() + head).hexdigest()[:32]
+    identity = f"{CONVERSION} {status.st_size} {status.st_mtime_ns} ".encode() + head
+    key = hashlib.sha256(identity).hexdigest()[:32]
     return build_once(cache_directory() / "converted" / key, lambda work: _write(read_metadata(path), work))
 
 

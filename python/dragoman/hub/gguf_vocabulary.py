@@ -37,8 +37,8 @@ def _byte_level(metadata: dict[str, Any], tokens: list[str], types: list[int]) -
             f"the GGUF file splits text as {name!r} does (tokenizer.ggml.pre), which is not known here; "
             "name a tokenizer with --tokenizer"
         )
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": pre.gpt2_split}
-    steps = [*pre.steps, byte_level]
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    steps = [*pre.steps, {**byte_level, "use_regex": pre.gpt2_split}]
     return {
         **_frame(tokens, types),
         "normalizer": {"type": "NFC"} if pre.nfc else None,
@@ -54,7 +54,7 @@ def _byte_level(metadata: dict[str, Any], tokens: list[str], types: list[int]) -
 
 def _sentence_piece(metadata: dict[str, Any], tokens: list[str], types: list[int]) -> dict[str, Any]:
     scores = metadata.get("tokenizer.ggml.scores")
-    # llama.cpp writes the runs of spaces with real spaces; the tokenizer works on text where they are replaced.
+    # llama.cpp writes runs of spaces as they are; the tokenizer works on text where they are replaced.
     tokens = [token.replace(" ", SPACE) for token in tokens]
     if not isinstance(scores, list) or len(scores) != len(tokens):
         raise ModelNotFoundError("the GGUF file's SentencePiece vocabulary has no scores; name a --tokenizer")
@@ -103,7 +103,7 @@ def _frame(tokens: list[str], types: list[int]) -> dict[str, Any]:
 
 
 def _is_space_run(token: str) -> bool:
-    """Runs of spaces are made by merging: matched whole in raw text, they would not be found in the replaced one."""
+    """Runs of spaces are made by merging: matching looks at the text before spaces are replaced."""
     return token.strip(SPACE) == ""
 
 

@@ -58,7 +58,8 @@ LLAMA3 = PreTokenizer(steps=(_split(CL100K),), ignore_merges=True, add_bos=True)
 CL100K_PLAIN = PreTokenizer(steps=(_split(CL100K),))
 QWEN = PreTokenizer(steps=(_split(QWEN2),), nfc=True)
 O200K_WHOLE = PreTokenizer(steps=(_split(O200K),), ignore_merges=True)
-DEEPSEEK3 = PreTokenizer(steps=(_split(r"\p{N}{1,3}"), _split("[一-龥\u3040-ゟ゠-ヿ]+"), _split(DEEPSEEK_WORDS)))
+CJK = "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+"
+DEEPSEEK3 = PreTokenizer(steps=(_split(r"\p{N}{1,3}"), _split(CJK), _split(DEEPSEEK_WORDS)))
 
 PRE_TOKENIZERS = {
     # Without a name: files from before llama.cpp wrote one, which hold GPT-2's kind.

@@ -66,7 +66,7 @@ def _resolve(model: str, *, weights: bool, revision: str | None) -> ModelFiles:
 
 def _gguf(path: Path, name: str, *, weights: bool) -> ModelFiles:
     if path.suffix != ".gguf":
-        raise ModelNotFoundError(f"{path} is a file, but not a GGUF file; give the directory that holds the model")
+        raise ModelNotFoundError(f"{path} is not a GGUF file; give the directory that holds the model")
     from dragoman.hub.gguf_model import converted_directory
 
     return read_directory(converted_directory(path), name=name, weights=path if weights else None)

@@ -21,7 +21,6 @@ from dragoman.server.routes import abort, derender, generate, health, models, op
 from dragoman.server.services import Services
 
 
-
 def build_app(services: Services) -> Application:
     """The whole application: authentication inside, metrics around it."""
     app = _api(services)
@@ -36,7 +35,7 @@ def _api(services: Services) -> FastAPI:
     app = FastAPI(
         title="Dragoman",
         version=_core.__version__,
-        description="Render, generate, derender: OpenAI and Anthropic JSON on one side, token ids on the other.",
+        description="Render, generate, derender: JSON messages on one side, token ids on the other.",
         root_path=services.options.root_path,
         lifespan=lambda _: _lifespan(services),
     )
@@ -82,5 +81,3 @@ async def _answer_api_error(_request: Request, error: Exception) -> Response:
         raise error
     value: dict[str, Any] = error_value(error.kind, error.message, error.param)
     return JSONResponse(value, status_code=error_status(error.kind))
-
-

@@ -8,7 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from typing import TypeVar
 
-from dragoman.server.asgi import EVENT_STREAM, Receive, Scope, Send, header, send_response, wait_for_disconnect
+from dragoman.server.asgi import (
+    EVENT_STREAM,
+    Receive,
+    Scope,
+    Send,
+    header,
+    send_response,
+    wait_for_disconnect,
+)
 from dragoman.server.body import check_content_type, read_body
 from dragoman.server.errors import ClientGoneError, send_error
 
@@ -65,9 +73,7 @@ class StreamingEndpoint:
     When the client goes away the work is cancelled.
     """
 
-    def __init__(
-        self, answer: Callable[[bytes, str | None], Awaitable[bytes | Events]], limit: int
-    ) -> None:
+    def __init__(self, answer: Callable[[bytes, str | None], Awaitable[bytes | Events]], limit: int) -> None:
         self._answer = answer
         self._limit = limit
 
@@ -103,7 +109,7 @@ class StreamingEndpoint:
         if isinstance(reply, bytes):
             await send_response(send, 200, reply)
             return
-        # Closed at once where sending is cancelled: an iterator left to the garbage collector goes on generating.
+        # Closed at once where sending is cancelled: left to the garbage collector, it would go on generating.
         async with aclosing(reply):
             try:
                 # Awaited before the status is sent: a request that the engine refuses gets a plain 400.

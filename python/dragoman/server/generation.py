@@ -39,7 +39,9 @@ class GenerateCall:
     priority: int
 
 
-def parse_call(services: Services, body: bytes, config: bytes, header_id: str | None, prefix: str) -> GenerateCall:
+def parse_call(
+    services: Services, body: bytes, config: bytes, header_id: str | None, prefix: str
+) -> GenerateCall:
     """Checks a generate request; `prefix` goes before its id. Raises RequestError or ApiError."""
     fields = _core.parse_generate_request(body, config)
     identity = header_id or fields["request_id"] or uuid.uuid4().hex
@@ -164,7 +166,8 @@ async def chunks(services: Services, call: GenerateCall) -> AsyncGenerator[dict[
             chunk["choices"] = [_stream_choice(output, tally, call.params)]
             yield chunk
     if call.include_usage:
-        total = {key: value for key, value in usage(services, call, tallies, cached).items() if value is not None}
+        counts = usage(services, call, tallies, cached)
+        total = {key: value for key, value in counts.items() if value is not None}
         yield {"request_id": call.request_id, "usage": total, "output_mode": "tokens", "choices": []}
 
 

@@ -10,8 +10,8 @@ from fastapi import FastAPI
 def describe_routes(app: FastAPI, paths: set[str], schemas: dict[str, Any]) -> None:
     """Adds the raw routes that `app` has to its OpenAPI description.
 
-    `schemas` is what `_core.request_schemas` gives: `{"paths": {PATH: {"request", "response"}}, "schemas": {...}}`
-    with references into `#/components/schemas`.
+    `schemas` is what `_core.request_schemas` gives: `paths` maps a path to its `request` and `response`, and
+    `schemas` holds what they refer to in `#/components/schemas`.
     """
     generated = app.openapi
 

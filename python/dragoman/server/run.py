@@ -52,7 +52,7 @@ def run(options: ServerOptions, binding: Binding) -> int:
     app = build_app(load_services(options))
     level = binding.log_level
     config = uvicorn.Config(
-        app,  # type: ignore[arg-type]
+        app,
         host=binding.host,
         port=binding.port,
         uds=binding.uds,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from dragoman.server.endpoint import CoreEndpoint
+from dragoman.server.routes.core import core_routes
 from dragoman.server.services import Services
 
 
@@ -15,7 +15,4 @@ def routes(services: Services) -> list[Route]:
         "/v1/chat/completions/derender": lambda body, _id: core.chat(body),
         "/v1/completions/derender": lambda body, _id: core.completions(body),
     }
-    limit = services.model.config.bounds.body_bytes
-    return [
-        Route(path, CoreEndpoint(call, services.workers, limit), methods=["POST"]) for path, call in calls.items()
-    ]
+    return core_routes(services, calls)

@@ -46,7 +46,8 @@ class _Coupled:
     async def completions(self, body: bytes, header_id: str | None) -> bytes | Events:
         """`/v1/completions`: one generate request for each prompt, all at once."""
         services = self._services
-        rendered = await services.workers.run(len(body), lambda: services.renderer.completions(body, header_id))
+        render = services.renderer.completions
+        rendered = await services.workers.run(len(body), lambda: render(body, header_id))
         calls = [await self._call(compact(request)) for request in json.loads(rendered)]
         if calls[0].stream:
             deltas = self._deltas(calls, b"completion_request", body, services.derenderer.completions)
@@ -76,7 +77,7 @@ class _Coupled:
     async def _deltas(
         self, calls: list[GenerateCall], name: bytes, request: bytes, derender: Callable[[bytes], bytes]
     ) -> AsyncGenerator[bytes, None]:
-        """The chunks of the response, prompt after prompt. The state of a choice is carried as a client would."""
+        """The chunks of the response, prompt after prompt; states are carried as a client carries them."""
         for number, call in enumerate(calls):
             states: dict[int, Any] = {}
             async with aclosing(chunks(self._services, call)) as stream:
@@ -97,5 +98,5 @@ def _prompt(call: GenerateCall) -> dict[str, Any]:
 
 
 def with_request(fields: dict[str, Any], name: bytes, request: bytes) -> bytes:
-    """A derender body whose field `name` is the client's own body, byte for byte: its numbers keep their text."""
+    """A derender body whose field `name` is the client's own body: its numbers keep their text."""
     return compact(fields)[:-1] + b',"' + name + b'":' + request + b"}"

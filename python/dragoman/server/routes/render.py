@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from dragoman.server.endpoint import CoreEndpoint
+from dragoman.server.routes.core import core_routes
 from dragoman.server.services import Services
 
 
@@ -16,7 +16,4 @@ def routes(services: Services) -> list[Route]:
         "/v1/messages/render": core.messages,
         "/v1/responses/render": core.responses,
     }
-    limit = services.model.config.bounds.body_bytes
-    return [
-        Route(path, CoreEndpoint(call, services.workers, limit), methods=["POST"]) for path, call in calls.items()
-    ]
+    return core_routes(services, calls)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from dragoman.server.endpoint import CoreEndpoint
+from dragoman.server.routes.core import core_routes
 from dragoman.server.services import Services
 
 
@@ -14,7 +14,4 @@ def routes(services: Services) -> list[Route]:
         "/tokenize": lambda body, _id: core.tokenize(body),
         "/detokenize": lambda body, _id: core.detokenize(body),
     }
-    limit = services.model.config.bounds.body_bytes
-    return [
-        Route(path, CoreEndpoint(call, services.workers, limit), methods=["POST"]) for path, call in calls.items()
-    ]
+    return core_routes(services, calls)
