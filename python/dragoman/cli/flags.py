@@ -65,6 +65,24 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--enable-prompt-tokens-details", action="store_true", help="count cached tokens")
 
 
+MODEL_FIELDS = (
+    "model",
+    "revision",
+    "tokenizer",
+    "tokenizer_revision",
+    "max_model_len",
+    "max_logprobs",
+    "chat_template",
+    "chat_template_content_format",
+    "default_chat_template_kwargs",
+    "trust_request_chat_template",
+    "generation_config",
+    "override_generation_config",
+    "hf_overrides",
+    "tool_call_parser",
+    "reasoning_parser",
+    "enable_auto_tool_choice",
+)
 ENGINE_FIELDS = (
     "device",
     "dtype",

@@ -21,9 +21,7 @@ from dragoman.cli.server_process import ServerFailedError, ServerProcess
 
 WIDTH = 100
 # Neighbouring tokens take turns, so that their borders show.
-TOKEN_STYLES = tuple(
-    f"black on {colour}" for colour in ("#9ccfd8", "#f6c177", "#a8d8a0", "#ebbcba", "#c4a7e7")
-)
+TOKEN_COLOURS = ("#9ccfd8", "#f6c177", "#a8d8a0", "#ebbcba", "#c4a7e7")
 SPECIAL_STYLE = "bold white on #56526e"
 STEP_COLOURS = {"render": "#9ccfd8", "generate": "#f6c177", "derender": "#c4a7e7"}
 
@@ -180,7 +178,7 @@ def _tokens(token_ids: list[int], texts: list[str]) -> Text:
     line = Text()
     for number, (token, text) in enumerate(zip(token_ids, texts, strict=True)):
         special = text.startswith("<|") and text.endswith("|>")
-        style = SPECIAL_STYLE if special else TOKEN_STYLES[number % len(TOKEN_STYLES)]
+        style = SPECIAL_STYLE if special else f"black on {TOKEN_COLOURS[number % len(TOKEN_COLOURS)]}"
         # Spaces inside a chip must not break the line.
         visible = text.replace("\n", "⏎").replace("\t", "⇥").replace(" ", "\u00a0")
         line.append(visible, style=style)

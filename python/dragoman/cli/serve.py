@@ -1,4 +1,4 @@
-"""`dragoman serve MODEL`: an engine behind the OpenAI endpoints or, with --tokens-only, the scale-out ones."""
+"""`dragoman serve MODEL`: an engine behind the OpenAI endpoints, or behind the scale-out ones alone."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from dragoman.cli.flags import ENGINE_FIELDS, api_keys
+from dragoman.cli.flags import ENGINE_FIELDS, MODEL_FIELDS, api_keys
 from dragoman.cli.scale_out import SwitchError, scale_out
 from dragoman.config import Bounds
 
@@ -67,12 +67,8 @@ def model_options(flags: argparse.Namespace) -> ModelOptions:
     bounds = Bounds()
     if flags.max_body_bytes is not None:
         bounds = dataclasses.replace(bounds, body_bytes=flags.max_body_bytes)
-    names = ("model", "revision", "tokenizer", "tokenizer_revision", "max_model_len", "max_logprobs")
-    names += ("chat_template", "chat_template_content_format", "default_chat_template_kwargs")
-    names += ("trust_request_chat_template", "generation_config", "override_generation_config")
-    names += ("hf_overrides", "tool_call_parser", "reasoning_parser", "enable_auto_tool_choice")
     return ModelOptions(
         served_model_names=tuple(flags.served_model_name),
         bounds=bounds,
-        **{name: getattr(flags, name) for name in names},
+        **{name: getattr(flags, name) for name in MODEL_FIELDS},
     )

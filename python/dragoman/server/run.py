@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import signal
+import socket
 import sys
 from types import FrameType
 
@@ -33,8 +34,8 @@ class Binding:
 class _Server(uvicorn.Server):
     """Prints the address when the sockets are open: with port 0 nobody knows it before."""
 
-    async def startup(self, sockets: list[object] | None = None) -> None:
-        await super().startup(sockets=sockets)  # type: ignore[arg-type]
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
         config = self.config
         if config.uds:
             address = f"unix:{config.uds}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from starlette.routing import Route
 
@@ -10,7 +10,7 @@ from dragoman.server.endpoint import CoreEndpoint
 from dragoman.server.services import Services
 
 
-def core_routes(services: Services, calls: dict[str, Callable[[bytes, str | None], bytes]]) -> list[Route]:
+def core_routes(services: Services, calls: Mapping[str, Callable[[bytes, str | None], bytes]]) -> list[Route]:
     """A POST route for each path; the calls get the body and the client's own id of the request."""
     limit = services.model.config.bounds.body_bytes
     return [
