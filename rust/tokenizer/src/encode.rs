@@ -8,7 +8,7 @@ pub struct Encoding {
     /// Token ids, `(n,)`.
     pub ids: Vec<u32>,
     /// Half-open ranges of Unicode code points, `(n,)` where they were asked for, else empty.
-    pub offsets: Vec<(u32, u32)>,
+    pub offsets: Vec<[u32; 2]>,
 }
 
 /// Text to ids, as HF `tokenizers` encodes it.
@@ -30,7 +30,7 @@ impl Encode for tokenizers::Tokenizer {
         let encoded = encoded.map_err(|error| Error::Encode(error.to_string()))?;
         let to_u32 = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
         let offsets = if offsets {
-            encoded.get_offsets().iter().map(|&(start, end)| (to_u32(start), to_u32(end))).collect()
+            encoded.get_offsets().iter().map(|&(start, end)| [to_u32(start), to_u32(end)]).collect()
         } else {
             Vec::new()
         };
