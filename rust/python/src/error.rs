@@ -11,9 +11,10 @@ pyo3::create_exception!(
 );
 
 /// Runs `work` without the GIL; the core's errors become exceptions.
-pub fn enter<T: Send, E: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, E> + Send) -> PyResult<T>
+pub fn enter<T, E>(py: Python<'_>, work: impl FnOnce() -> Result<T, E> + Send) -> PyResult<T>
 where
-    E: Into<Fault>,
+    T: Send,
+    E: Send + Into<Fault>,
 {
     py.detach(work).map_err(|error| raise(py, error.into()))
 }

@@ -4,6 +4,7 @@ use dragoman_protocol::{GenerateRequest, ServingConfig, json};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use serde_json::value::RawValue;
 
 use crate::error::enter;
 
@@ -37,14 +38,10 @@ pub fn parse_generate_request<'py>(
     answer.set_item("return_token_ids", request.return_token_ids.unwrap_or(false))?;
     answer.set_item("cache_salt", request.cache_salt)?;
     answer.set_item("priority", request.priority)?;
-    answer.set_item(
-        "kv_transfer_params",
-        object(request.kv_transfer_params.as_deref().map(|raw| raw.get()))?,
-    )?;
-    answer.set_item(
-        "ec_transfer_params",
-        object(request.ec_transfer_params.as_deref().map(|raw| raw.get()))?,
-    )?;
+    answer
+        .set_item("kv_transfer_params", object(request.kv_transfer_params.as_deref().map(RawValue::get))?)?;
+    answer
+        .set_item("ec_transfer_params", object(request.ec_transfer_params.as_deref().map(RawValue::get))?)?;
     Ok(answer)
 }
 

@@ -96,7 +96,7 @@ impl Fallback for Jinja2 {
 
 /// The input as [`Template::render_json`] reads it.
 fn payload(input: &TemplateInput<'_>) -> dragoman_protocol::Result<Vec<u8>> {
-    let optional = |value: Option<&Json<'_>>| value.map_or(Json::Null, |value| value.to_static());
+    let optional = |value: Option<&Json<'_>>| value.map_or(Json::Null, Json::to_static);
     let kwargs = input.kwargs.iter().map(|(name, value)| (name.clone().into(), value.clone())).collect();
     let members = vec![
         ("messages".into(), input.messages.clone()),

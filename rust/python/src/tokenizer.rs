@@ -16,6 +16,7 @@ pub struct Tokenizer {
 #[pymethods]
 impl Tokenizer {
     #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "extracted from a Python object")]
     fn from_file(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         enter(py, || dragoman_tokenizer::Tokenizer::from_file(&path))
             .map(|inner| Self { inner: Arc::new(inner) })

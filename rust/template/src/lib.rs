@@ -66,8 +66,9 @@ fn value(json: &JsonValue<'_>) -> Value {
 impl ChatTemplate {
     pub fn new(source: &str, special: &[(String, JsonValue<'static>)]) -> Result<Self, TemplateError> {
         let mut environment = Environment::new();
-        environment.set_trim_blocks(true);
-        environment.set_lstrip_blocks(true);
+        let mut syntax = minijinja::syntax::SyntaxConfig::builder();
+        syntax.trim_blocks(true).lstrip_blocks(true);
+        environment.set_syntax(syntax.build().map_err(|e| TemplateError::Raised(e.to_string()))?);
         environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
         environment
             .add_template_owned("chat", source.to_owned())
