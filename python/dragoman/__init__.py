@@ -1,0 +1,35 @@
+"""Dragoman: the interpreter between OpenAI/Anthropic JSON and engines that speak token ids.
+
+`Renderer` turns requests into token ids, `Derenderer` turns token ids into responses. Names are imported when
+they are first used, so that `import dragoman` costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dragoman._core import RequestError, __version__
+    from dragoman.derenderer import Derenderer, DerenderStream
+    from dragoman.renderer import Renderer
+
+__all__ = ["DerenderStream", "Derenderer", "Renderer", "RequestError", "__version__"]
+
+_HOMES = {
+    "DerenderStream": "dragoman.derenderer",
+    "Derenderer": "dragoman.derenderer",
+    "Renderer": "dragoman.renderer",
+    "RequestError": "dragoman._core",
+    "__version__": "dragoman._core",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,17 @@
+"""/tokenize and /detokenize."""
+
+from __future__ import annotations
+
+from starlette.routing import Route
+
+from dragoman.server.routes.core import core_routes
+from dragoman.server.services import Services
+
+
+def routes(services: Services) -> list[Route]:
+    core = services.renderer
+    calls = {
+        "/tokenize": lambda body, _id: core.tokenize(body),
+        "/detokenize": lambda body, _id: core.detokenize(body),
+    }
+    return core_routes(services, calls)
