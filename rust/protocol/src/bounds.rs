@@ -1,0 +1,236 @@
+//! Every limit on a request, one function each, checked before the work that the limit guards.
+
+use serde::Deserialize;
+
+use crate::{Error, Json, Result, ServingConfig, json};
+
+/// The limits. Defaults are those of `dragoman.config.Bounds`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bounds {
+    /// Bytes of a request body.
+    pub body_bytes: usize,
+    /// Nesting of arrays and objects.
+    pub json_depth: usize,
+    /// Messages of a conversation.
+    pub messages: usize,
+    /// Tools of a request.
+    pub tools: usize,
+    /// Prompts of a completions request.
+    pub prompts: usize,
+    /// Choices (`n`) of a request, and sequences of a derender request.
+    pub choices: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            body_bytes: 32 << 20,
+            json_depth: 128,
+            messages: 4096,
+            tools: 1024,
+            prompts: 1024,
+            choices: 128,
+        }
+    }
+}
+
+/// The most choices that one request may ask for, as in vLLM.
+pub const MAX_N: i64 = 16_384;
+
+/// Refuses a body of more bytes than the limit.
+///
+/// # Errors
+/// [`Error::TooLarge`].
+pub fn body_bytes(body: &[u8], limits: &Bounds) -> Result<()> {
+    if body.len() <= limits.body_bytes {
+        return Ok(());
+    }
+    let message = format!("the body has {} bytes; at most {} are accepted", body.len(), limits.body_bytes);
+    Err(Error::TooLarge { message })
+}
+
+/// Refuses a body whose arrays and objects nest deeper than the limit, before a recursive parser sees it.
+///
+/// # Errors
+/// A validation error with the byte where the limit is passed.
+pub fn json_depth(body: &[u8], limits: &Bounds) -> Result<()> {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for (at, byte) in body.iter().enumerate() {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > limits.json_depth {
+                    let limit = limits.json_depth;
+                    let message = format!("JSON nests deeper than {limit} levels at byte {at}");
+                    return Err(Error::validation("", message));
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a list of more items than `limit`; `path` is the list's path below the body.
+///
+/// # Errors
+/// A validation error that names the count and the limit.
+pub fn count(path: &str, count: usize, limit: usize) -> Result<()> {
+    if count <= limit {
+        return Ok(());
+    }
+    Err(Error::validation(path, format!("{path} has {count} items; at most {limit} are accepted")))
+}
+
+/// Refuses an id that the model does not know.
+///
+/// # Errors
+/// A bad-request error that names the id and the vocabulary size.
+pub fn token_id(param: &str, id: u32, vocab_size: usize) -> Result<()> {
+    if (id as usize) < vocab_size {
+        return Ok(());
+    }
+    let message =
+        format!("{param} holds token id {id}, which is out of vocabulary: ids are below {vocab_size}");
+    Err(Error::bad_parameter(param, message))
+}
+
+/// Refuses a prompt of more than `room` tokens: what the context leaves beside `max_tokens` of output.
+///
+/// # Errors
+/// A bad-request error on `input_tokens` that names length and limit.
+pub fn prompt_length(
+    tokens: usize,
+    room: usize,
+    max_tokens: Option<i64>,
+    config: &ServingConfig,
+) -> Result<()> {
+    if tokens <= room {
+        return Ok(());
+    }
+    let beside =
+        max_tokens.map_or(String::new(), |output| format!(" beside the {output} output tokens asked for"));
+    let message = format!(
+        "the prompt has {tokens} input tokens, and this model's context of {} tokens holds at most {room}{beside}",
+        config.max_model_len
+    );
+    Err(Error::bad_parameter("input_tokens", message))
+}
+
+/// Refuses a text too long for `room` tokens before it is encoded: no token stands for more than
+/// `longest_token` characters.
+///
+/// # Errors
+/// A bad-request error on `input_text` that names length and limit.
+pub fn prompt_characters(
+    text: &str,
+    room: usize,
+    longest_token: usize,
+    config: &ServingConfig,
+) -> Result<()> {
+    let limit = room.saturating_mul(longest_token);
+    if text.len() <= limit {
+        return Ok(());
+    }
+    let characters = text.chars().count();
+    if characters <= limit {
+        return Ok(());
+    }
+    let message = format!(
+        "the prompt has {characters} characters, more than the {limit} that {room} input tokens can stand for; this \
+         model's context is {} tokens",
+        config.max_model_len
+    );
+    Err(Error::bad_parameter("input_text", message))
+}
+
+/// Refuses a prompt that an engine of `max_model_len` tokens cannot take and add one token to.
+///
+/// # Errors
+/// A bad-request error that names length and limit.
+pub fn prompt_fits(tokens: usize, max_model_len: usize) -> Result<()> {
+    if tokens < max_model_len {
+        return Ok(());
+    }
+    Err(Error::bad_request(format!(
+        "the prompt has {tokens} tokens; this model's context of {max_model_len} tokens must also hold one of output"
+    )))
+}
+
+/// Refuses more log-probabilities than the server gives; -1 asks for the whole vocabulary.
+///
+/// # Errors
+/// A bad-request error that names value and limit.
+pub fn logprobs(param: &str, asked: i64, config: &ServingConfig) -> Result<()> {
+    let vocabulary = i64::try_from(config.vocab_size).unwrap_or(i64::MAX);
+    let asked = if asked == -1 { vocabulary } else { asked };
+    if config.max_logprobs == -1 || asked <= config.max_logprobs {
+        return Ok(());
+    }
+    let message =
+        format!("{param} asks for {asked} log-probabilities; at most {} are given", config.max_logprobs);
+    Err(Error::bad_parameter(param, message))
+}
+
+/// Refuses ids below 0 and from the vocabulary's size up.
+///
+/// # Errors
+/// A bad-request error that names the first such id.
+pub fn known_ids(param: &str, ids: &[i64], vocab_size: usize) -> Result<()> {
+    let known = |id: &i64| usize::try_from(*id).is_ok_and(|id| id < vocab_size);
+    match ids.iter().find(|id| !known(id)) {
+        None => Ok(()),
+        Some(id) => {
+            let message =
+                format!("{param} holds token id {id}, which is out of vocabulary: ids are 0 to {}", {
+                    vocab_size.saturating_sub(1)
+                });
+            Err(Error::bad_parameter(param, message))
+        }
+    }
+}
+
+/// The model that a request names, where it names one, must be served here.
+///
+/// # Errors
+/// [`Error::NotFound`] that lists the names.
+pub fn model(name: Option<&str>, served: &[String]) -> Result<()> {
+    match name {
+        Some(name) if !name.is_empty() && !served.iter().any(|alias| alias == name) => Err(Error::NotFound {
+            message: format!(
+                "The model `{}` does not exist here. Served: {}.",
+                json::clip(name),
+                served.join(", ")
+            ),
+            param: Some("model".to_owned()),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a value is an object, which a request body must be.
+///
+/// # Errors
+/// A validation error on the body.
+pub fn is_object(body: &Json<'_>) -> Result<()> {
+    match body {
+        Json::Object(_) => Ok(()),
+        Json::Null => Err(Error::validation("", "Field required: the request body is null")),
+        other => {
+            let message = format!("the request body must be an object, not {}", json::preview(other));
+            Err(Error::validation("", message))
+        }
+    }
+}
