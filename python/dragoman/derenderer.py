@@ -50,7 +50,7 @@ class Derenderer:
 
     def chat_bytes(self, body: bytes) -> bytes:
         """As `chat`, on the bytes of the HTTP bodies."""
-        return self._core.chat(body)
+        return self._core.chat(body)[0]
 
     def completions(self, request: Request) -> dict[str, Any]:
         """The text completion, or with `"stream": true` the chunk and the new `stream_state`."""
@@ -59,7 +59,7 @@ class Derenderer:
 
     def completions_bytes(self, body: bytes) -> bytes:
         """As `completions`, on the bytes of the HTTP bodies."""
-        return self._core.completions(body)
+        return self._core.completions(body)[0]
 
     def stream(
         self, prompt_token_ids: Sequence[int] = (), chat_request: Request | None = None

@@ -69,13 +69,22 @@ class _Coupled:
         )
 
     async def _derender(
-        self, derender: Callable[[bytes], bytes], fields: dict[str, Any], name: bytes, request: bytes
+        self,
+        derender: Callable[[bytes], tuple[bytes, bool]],
+        fields: dict[str, Any],
+        name: bytes,
+        request: bytes,
     ) -> bytes:
         body = with_request(fields, name, request)
-        return await self._services.workers.run(len(body), lambda: derender(body))
+        reply, _ = await self._services.workers.run(len(body), lambda: derender(body))
+        return reply
 
     async def _deltas(
-        self, calls: list[GenerateCall], name: bytes, request: bytes, derender: Callable[[bytes], bytes]
+        self,
+        calls: list[GenerateCall],
+        name: bytes,
+        request: bytes,
+        derender: Callable[[bytes], tuple[bytes, bool]],
     ) -> AsyncGenerator[bytes, None]:
         """The chunks of the response, prompt after prompt; states are carried as a client carries them."""
         for number, call in enumerate(calls):
