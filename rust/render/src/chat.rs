@@ -96,7 +96,7 @@ impl Renderer {
             features: None,
             content_parts: None,
             sampling_params,
-            model: Some(generation.model.clone().unwrap_or_else(|| self.config.model_name().to_owned())),
+            model: generation.model.clone(),
             reasoning_ended: reasoning_ended.filter(|_| style.tells_reasoning),
             reasoning_parser_kwargs,
             return_token_ids: generation.return_token_ids,

@@ -61,10 +61,11 @@ impl Renderer {
             features: None,
             content_parts: None,
             sampling_params,
-            model: Some(generation.model.clone().unwrap_or_else(|| self.config.model_name().to_owned())),
+            model: generation.model.clone(),
             reasoning_ended: None,
             reasoning_parser_kwargs: None,
-            return_token_ids: generation.return_token_ids,
+            // The derenderer reads it from the completions request itself.
+            return_token_ids: None,
             output_mode: OutputMode::Tokens,
             stream: generation.stream,
             stream_options: generation.stream_options,

@@ -8,6 +8,8 @@ use crate::{Renderer, error};
 pub struct Prompt {
     pub ids: Vec<u32>,
     pub offsets: Option<Vec<[u32; 2]>>,
+    /// Ids of the post-processor at the start and at the end: a cut spares them, as HF's truncation does.
+    spared: [usize; 2],
 }
 
 /// What the context leaves for a prompt, and how a longer one is cut.
@@ -40,7 +42,8 @@ impl Renderer {
             .encode(text, generation.add_special_tokens, offsets)
             .map_err(|fault| error::tokenizer(&fault))?;
         let offsets = offsets.then_some(encoding.offsets);
-        self.fit(Prompt { ids: encoding.ids, offsets }, &room, max_tokens)
+        let spared = [encoding.added_before, encoding.added_after];
+        self.fit(Prompt { ids: encoding.ids, offsets, spared }, &room, max_tokens)
     }
 
     /// Takes a prompt that is ids already.
@@ -57,7 +60,7 @@ impl Renderer {
             bounds::token_id("prompt", *id, self.config.vocab_size)?;
         }
         let room = self.room(generation, max_tokens)?;
-        self.fit(Prompt { ids, offsets: None }, &room, max_tokens)
+        self.fit(Prompt { ids, offsets: None, spared: [0, 0] }, &room, max_tokens)
     }
 
     fn room(&self, generation: &Generation, max_tokens: Option<i64>) -> Result<Room> {
@@ -86,9 +89,9 @@ impl Renderer {
 
     fn fit(&self, mut prompt: Prompt, room: &Room, max_tokens: Option<i64>) -> Result<Prompt> {
         if let Some(keep) = room.keep {
-            cut(&mut prompt.ids, keep, room.side);
+            cut(&mut prompt.ids, keep, room.side, prompt.spared);
             if let Some(offsets) = &mut prompt.offsets {
-                cut(offsets, keep, room.side);
+                cut(offsets, keep, room.side, prompt.spared);
             }
         }
         if prompt.ids.is_empty() {
@@ -107,12 +110,40 @@ impl Renderer {
     }
 }
 
-fn cut<T>(items: &mut Vec<T>, keep: usize, side: TruncationSide) {
-    if items.len() <= keep {
+/// Cuts `items` to `keep`: from the chosen side, but inside of what is spared at both ends.
+fn cut<T>(items: &mut Vec<T>, keep: usize, side: TruncationSide, spared: [usize; 2]) {
+    let Some(surplus) = items.len().checked_sub(keep).filter(|surplus| *surplus > 0) else { return };
+    let [before, after] = spared;
+    let text = items.len() - before - after;
+    if surplus > text {
+        // Not even the spared ones fit.
+        items.drain(before..before + text);
+        items.truncate(keep);
         return;
     }
-    match side {
-        TruncationSide::Left => drop(items.drain(..items.len() - keep)),
-        TruncationSide::Right => items.truncate(keep),
+    let start = match side {
+        TruncationSide::Left => before,
+        TruncationSide::Right => before + text - surplus,
+    };
+    items.drain(start..start + surplus);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_takes_from_the_chosen_side_and_spares_added_ids() {
+        let after = |keep, side, spared| {
+            let mut items = vec![1, 2, 3, 4, 5];
+            cut(&mut items, keep, side, spared);
+            items
+        };
+        assert_eq!(after(9, TruncationSide::Left, [0, 0]), [1, 2, 3, 4, 5]);
+        assert_eq!(after(2, TruncationSide::Left, [0, 0]), [4, 5]);
+        assert_eq!(after(2, TruncationSide::Right, [0, 0]), [1, 2]);
+        assert_eq!(after(3, TruncationSide::Left, [1, 0]), [1, 4, 5]);
+        assert_eq!(after(3, TruncationSide::Right, [1, 1]), [1, 2, 5]);
+        assert_eq!(after(1, TruncationSide::Left, [1, 1]), [1]);
     }
 }

@@ -46,7 +46,7 @@ pub fn variables<'a>(
             if RESERVED.contains(&name) {
                 let message =
                     format!("chat_template_kwargs cannot set `{name}`, which the server sets itself");
-                return Err(Error::bad_parameter("chat_template_kwargs", message));
+                return Err(Error::bad_request(message));
             }
             if name == "documents" && documents.is_none() {
                 documents = Some(value.clone());

@@ -9,6 +9,10 @@ pub struct Encoding {
     pub ids: Vec<u32>,
     /// Half-open ranges of Unicode code points, `(n,)` where they were asked for, else empty.
     pub offsets: Vec<[u32; 2]>,
+    /// Ids in front that stand for no text: the post-processor's, such as a BOS.
+    pub added_before: usize,
+    /// Ids at the end that stand for no text.
+    pub added_after: usize,
 }
 
 /// Text to ids, as HF `tokenizers` encodes it.
@@ -34,6 +38,9 @@ impl Encode for tokenizers::Tokenizer {
         } else {
             Vec::new()
         };
-        Ok(Encoding { ids: encoded.get_ids().to_vec(), offsets })
+        let added = encoded.get_special_tokens_mask();
+        let added_before = added.iter().take_while(|flag| **flag == 1).count();
+        let added_after = added[added_before..].iter().rev().take_while(|flag| **flag == 1).count();
+        Ok(Encoding { ids: encoded.get_ids().to_vec(), offsets, added_before, added_after })
     }
 }
