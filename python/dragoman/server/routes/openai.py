@@ -15,6 +15,9 @@ from dragoman.server.generation import GenerateCall, chunks, complete, parse_cal
 from dragoman.server.services import Services
 from dragoman.server.sse import compact, event, guarded
 
+# A method of the core's derenderer: the body, and whether parsers ran.
+Derender = Callable[[bytes], tuple[bytes, bool]]
+
 
 def routes(services: Services) -> list[Route]:
     limit = services.model.config.bounds.body_bytes
@@ -70,7 +73,7 @@ class _Coupled:
 
     async def _derender(
         self,
-        derender: Callable[[bytes], tuple[bytes, bool]],
+        derender: Derender,
         fields: dict[str, Any],
         name: bytes,
         request: bytes,
@@ -84,7 +87,7 @@ class _Coupled:
         calls: list[GenerateCall],
         name: bytes,
         request: bytes,
-        derender: Callable[[bytes], tuple[bytes, bool]],
+        derender: Derender,
     ) -> AsyncGenerator[bytes, None]:
         """The chunks of the response, prompt after prompt; states are carried as a client carries them."""
         for number, call in enumerate(calls):
