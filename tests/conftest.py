@@ -10,9 +10,7 @@ import pytest
 
 from dragoman.cli.fetch import fetch_with_progress
 from dragoman.cli.server_process import ServerProcess
-
-ROOT = Path(__file__).resolve().parent.parent
-SHARED = ROOT.parent / "shared"
+from tests.conformance.data import SHARED
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 
 from dragoman.hub import ModelFiles, ModelNotFoundError, resolve
 from dragoman.hub.gguf_header import read_metadata
-from reference import json_lines
+from tests.conformance.data import json_lines
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from dragoman.hub import ModelNotFoundError
 from dragoman.hub.gguf_vocabulary import BYTE, CONTROL, NORMAL, SPACE, UNUSED, USER_DEFINED, convert
-from reference import json_lines
+from tests.conformance.data import json_lines
 
 # The model of ../shared/models and its `tokenizer.ggml.pre`.
 BYTE_LEVEL = {"llama3": "llama-bpe", "qwen3": "qwen2", "deepseek": "deepseek-v3"}

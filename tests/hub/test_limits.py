@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.hub import ModelFiles, resolve
 from dragoman.hub.limits import context_length, default_sampling, eos_token_ids, generation_config
-from reference import json_lines
+from tests.conformance.data import json_lines
 
 
 @pytest.mark.parametrize("model", ["deepseek", "gemma3", "llama3", "qwen3", "smollm2"])
