@@ -17,15 +17,15 @@ class DerenderStream:
     def __init__(self, core: _core.DerenderStream) -> None:
         self._core = core
 
-    def push(self, token_ids: Sequence[int]) -> list[dict[str, Any]]:
-        """The deltas that these ids complete; an empty list while text is held back."""
-        return _deltas(self._core.push(token_ids))
+    def push(self, token_ids: Sequence[int]) -> dict[str, Any]:
+        """The delta that these ids complete; without text while text is held back."""
+        return _object(self._core.push(token_ids))
 
     def finish(
         self, finish_reason: str | None = "stop", stop_reason: int | str | None = None
-    ) -> list[dict[str, Any]]:
-        """The deltas that were held back; nothing may be pushed after it."""
-        return _deltas(self._core.finish(finish_reason, stop_reason))
+    ) -> dict[str, Any]:
+        """The delta of what was held back; nothing may be pushed after it."""
+        return _object(self._core.finish(finish_reason, stop_reason))
 
 
 class Derenderer:
@@ -45,21 +45,19 @@ class Derenderer:
 
     def chat(self, request: Request) -> dict[str, Any]:
         """The chat completion, or with `"stream": true` the chunk and the new `stream_state`."""
-        reply: dict[str, Any] = json.loads(self.chat_bytes(encode(request)))
-        return reply
+        return _object(self.chat_bytes(encode(request)))
 
     def chat_bytes(self, body: bytes) -> bytes:
         """As `chat`, on the bytes of the HTTP bodies."""
-        return self._core.chat(body)
+        return self._core.chat(body)[0]
 
     def completions(self, request: Request) -> dict[str, Any]:
         """The text completion, or with `"stream": true` the chunk and the new `stream_state`."""
-        reply: dict[str, Any] = json.loads(self.completions_bytes(encode(request)))
-        return reply
+        return _object(self.completions_bytes(encode(request)))
 
     def completions_bytes(self, body: bytes) -> bytes:
         """As `completions`, on the bytes of the HTTP bodies."""
-        return self._core.completions(body)
+        return self._core.completions(body)[0]
 
     def stream(
         self, prompt_token_ids: Sequence[int] = (), chat_request: Request | None = None
@@ -69,6 +67,6 @@ class Derenderer:
         return DerenderStream(self._core.stream(prompt_token_ids, request))
 
 
-def _deltas(reply: bytes) -> list[dict[str, Any]]:
-    value: list[dict[str, Any]] = json.loads(reply)
+def _object(reply: bytes) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(reply)
     return value

@@ -55,6 +55,16 @@ class LoadedModel:
     tokenizer: _core.Tokenizer
     template: _core.Template | None
 
+    def renderer(self) -> _core.Renderer:
+        """The core's renderer of this model. Requests may bring templates only where that was allowed."""
+        trusted = self.config.trust_request_chat_template
+        compiled = self.compile_template if trusted else None
+        return _core.Renderer(self.tokenizer, self.template, self.config.to_json(), compiled)
+
+    def compile_template(self, source: str) -> _core.Template:
+        """A template with this model's special tokens. Raises ValueError where it is none."""
+        return _core.Template(source, json.dumps(self.files.special_tokens).encode())
+
 
 def load_model(options: ModelOptions, *, weights: bool = False, tokens_only: bool = False) -> LoadedModel:
     """Finds and reads the model. Raises ModelNotFoundError, OptionError, or ValueError for damaged files."""
@@ -69,11 +79,11 @@ def load_model(options: ModelOptions, *, weights: bool = False, tokens_only: boo
         files = dataclasses.replace(files, config={**files.config, **options.hf_overrides})
     tokenizer = _core.Tokenizer.from_file(str(files.tokenizer_json))
     source = template_source(options.chat_template) or files.chat_template
-    template = None
-    if source is not None:
-        template = _core.Template(source, json.dumps(files.special_tokens).encode())
     config = serving_config(files, options, tokenizer.vocab_size, tokens_only=tokens_only)
-    return LoadedModel(files, config, tokenizer, template)
+    model = LoadedModel(files, config, tokenizer, None)
+    if source is None:
+        return model
+    return dataclasses.replace(model, template=model.compile_template(source))
 
 
 def serving_config(

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from dragoman import _core
 from dragoman.model import LoadedModel, ModelOptions, load_model
 
 Request = Mapping[str, Any]
@@ -25,7 +24,7 @@ class Renderer:
     """
 
     def __init__(self, model: LoadedModel) -> None:
-        self._core = _core.Renderer(model.tokenizer, model.template, model.config.to_json())
+        self._core = model.renderer()
 
     @classmethod
     def from_model(cls, model: str, **options: Any) -> Renderer:

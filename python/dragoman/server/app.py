@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -23,15 +23,15 @@ from dragoman.server.services import Services
 
 def build_app(services: Services) -> Application:
     """The whole application: authentication inside, metrics around it."""
-    app = _api(services)
-    guarded: Application = app
+    raw, routers = _raw_routes(services), _routers(services)
+    app: Application = _api(services, raw, routers)
     if services.options.api_keys:
-        guarded = KeyGuard(app, services.options.api_keys)
-    paths = frozenset(route.path for route in app.routes if isinstance(route, Route))
-    return Observer(guarded, services.metrics, paths)
+        app = KeyGuard(app, services.options.api_keys)
+    plain = (route for router in routers for route in router.routes if isinstance(route, Route))
+    return Observer(app, services.metrics, frozenset(route.path for route in (*raw, *plain)))
 
 
-def _api(services: Services) -> FastAPI:
+def _api(services: Services, raw: list[Route], routers: list[APIRouter]) -> FastAPI:
     app = FastAPI(
         title="Dragoman",
         version=_core.__version__,
@@ -39,13 +39,10 @@ def _api(services: Services) -> FastAPI:
         root_path=services.options.root_path,
         lifespan=lambda _: _lifespan(services),
     )
-    raw = _raw_routes(services)
     # Before FastAPI's own, so that the hot paths are found first.
     app.router.routes[:0] = raw
-    app.include_router(health.router(services))
-    app.include_router(models.router(services))
-    if services.engine is not None and services.options.scale_out:
-        app.include_router(abort.router(services, development=services.options.mode == "tokens-only"))
+    for router in routers:
+        app.include_router(router)
     app.add_exception_handler(ApiError, _answer_api_error)
     describe_routes(app, {route.path for route in raw}, json.loads(_core.request_schemas()))
     return app
@@ -60,6 +57,14 @@ def _raw_routes(services: Services) -> list[Route]:
             found += generate.routes(services)
     if services.options.mode == "serve":
         found += openai.routes(services)
+    return found
+
+
+def _routers(services: Services) -> list[APIRouter]:
+    """The routes that are not hot."""
+    found = [health.router(services), models.router(services)]
+    if services.engine is not None and services.options.scale_out:
+        found.append(abort.router(services, development=services.options.mode == "tokens-only"))
     return found
 
 

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from dragoman.server.asgi import (
     EVENT_STREAM,
+    Headers,
     Receive,
     Scope,
     Send,
@@ -45,10 +46,21 @@ class Workers:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-class CoreEndpoint:
-    """POST, bytes in, bytes out: `call(body, request_id)` is a method of the core."""
+class Answer(NamedTuple):
+    """A response body and the headers that go with it."""
 
-    def __init__(self, call: Callable[[bytes, str | None], bytes], workers: Workers, limit: int) -> None:
+    body: bytes
+    headers: Headers = ()
+
+
+# Gets the request body and the client's own id of the request.
+Call = Callable[[bytes, str | None], Answer]
+
+
+class CoreEndpoint:
+    """POST, bytes in, bytes out: `call` is a method of the core."""
+
+    def __init__(self, call: Call, workers: Workers, limit: int) -> None:
         self._call = call
         self._workers = workers
         self._limit = limit
@@ -58,13 +70,13 @@ class CoreEndpoint:
             check_content_type(scope)
             body = await read_body(scope, receive, self._limit)
             identity = request_id(scope)
-            reply = await self._workers.run(len(body), lambda: self._call(body, identity))
+            answer = await self._workers.run(len(body), lambda: self._call(body, identity))
         except ClientGoneError:
             return
         except Exception as error:
             await send_error(send, error)
             return
-        await send_response(send, 200, reply)
+        await send_response(send, 200, answer.body, headers=answer.headers)
 
 
 class StreamingEndpoint:

@@ -55,7 +55,7 @@ def load_services(options: ServerOptions) -> Services:
     return Services(
         options=options,
         model=model,
-        renderer=_core.Renderer(model.tokenizer, model.template, config),
+        renderer=model.renderer(),
         derenderer=_core.Derenderer(model.tokenizer, config),
         engine=engine,
         config=config,

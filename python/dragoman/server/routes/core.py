@@ -6,12 +6,17 @@ from collections.abc import Callable, Mapping
 
 from starlette.routing import Route
 
-from dragoman.server.endpoint import CoreEndpoint
+from dragoman.server.endpoint import Answer, Call, CoreEndpoint
 from dragoman.server.services import Services
 
 
-def core_routes(services: Services, calls: Mapping[str, Callable[[bytes, str | None], bytes]]) -> list[Route]:
-    """A POST route for each path; the calls get the body and the client's own id of the request."""
+def answering(call: Callable[[bytes, str | None], bytes]) -> Call:
+    """A method that gives a body, as one that gives an answer."""
+    return lambda body, request_id: Answer(call(body, request_id))
+
+
+def core_routes(services: Services, calls: Mapping[str, Call]) -> list[Route]:
+    """A POST route for each path."""
     limit = services.model.config.bounds.body_bytes
     return [
         Route(path, CoreEndpoint(call, services.workers, limit), methods=["POST"])

@@ -15,6 +15,9 @@ from dragoman.server.generation import GenerateCall, chunks, complete, parse_cal
 from dragoman.server.services import Services
 from dragoman.server.sse import compact, event, guarded
 
+# A method of the core's derenderer: the body, and whether parsers ran.
+Derender = Callable[[bytes], tuple[bytes, bool]]
+
 
 def routes(services: Services) -> list[Route]:
     limit = services.model.config.bounds.body_bytes
@@ -69,13 +72,22 @@ class _Coupled:
         )
 
     async def _derender(
-        self, derender: Callable[[bytes], bytes], fields: dict[str, Any], name: bytes, request: bytes
+        self,
+        derender: Derender,
+        fields: dict[str, Any],
+        name: bytes,
+        request: bytes,
     ) -> bytes:
         body = with_request(fields, name, request)
-        return await self._services.workers.run(len(body), lambda: derender(body))
+        reply, _ = await self._services.workers.run(len(body), lambda: derender(body))
+        return reply
 
     async def _deltas(
-        self, calls: list[GenerateCall], name: bytes, request: bytes, derender: Callable[[bytes], bytes]
+        self,
+        calls: list[GenerateCall],
+        name: bytes,
+        request: bytes,
+        derender: Derender,
     ) -> AsyncGenerator[bytes, None]:
         """The chunks of the response, prompt after prompt; states are carried as a client carries them."""
         for number, call in enumerate(calls):
