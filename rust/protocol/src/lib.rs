@@ -5,8 +5,10 @@
 
 pub mod bounds;
 pub mod config;
+pub mod derender;
 pub mod error;
 pub mod fields;
+pub mod generate_response;
 pub mod json;
 
 pub use bounds::Bounds;
