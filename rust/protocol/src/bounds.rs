@@ -38,6 +38,9 @@ impl Default for Bounds {
     }
 }
 
+/// The most choices that one request may ask for, as in vLLM.
+pub const MAX_N: i64 = 16_384;
+
 /// Refuses a body of more bytes than the limit.
 ///
 /// # Errors
@@ -119,6 +122,52 @@ pub fn prompt_length(tokens: usize, max_model_len: usize) -> Result<()> {
         "the prompt has {tokens} input tokens, and this model's context length is {max_model_len}: shorten the prompt"
     );
     Err(Error::bad_parameter("input_tokens", message))
+}
+
+/// Refuses a prompt that an engine of `max_model_len` tokens cannot take and add one token to.
+///
+/// # Errors
+/// A bad-request error that names length and limit.
+pub fn prompt_fits(tokens: usize, max_model_len: usize) -> Result<()> {
+    if tokens < max_model_len {
+        return Ok(());
+    }
+    Err(Error::bad_request(format!(
+        "the prompt has {tokens} tokens; this model's context of {max_model_len} tokens must also hold one of output"
+    )))
+}
+
+/// Refuses more log-probabilities than the server gives; -1 asks for the whole vocabulary.
+///
+/// # Errors
+/// A bad-request error that names value and limit.
+pub fn logprobs(param: &str, asked: i64, config: &crate::ServingConfig) -> Result<()> {
+    let vocabulary = i64::try_from(config.vocab_size).unwrap_or(i64::MAX);
+    let asked = if asked == -1 { vocabulary } else { asked };
+    if config.max_logprobs == -1 || asked <= config.max_logprobs {
+        return Ok(());
+    }
+    let message =
+        format!("{param} asks for {asked} log-probabilities; at most {} are given", config.max_logprobs);
+    Err(Error::bad_parameter(param, message))
+}
+
+/// Refuses ids below 0 and from the vocabulary's size up.
+///
+/// # Errors
+/// A bad-request error that names the first such id.
+pub fn known_ids(param: &str, ids: &[i64], vocab_size: usize) -> Result<()> {
+    let known = |id: &i64| usize::try_from(*id).is_ok_and(|id| id < vocab_size);
+    match ids.iter().find(|id| !known(id)) {
+        None => Ok(()),
+        Some(id) => {
+            let message =
+                format!("{param} holds token id {id}, which is out of vocabulary: ids are 0 to {}", {
+                    vocab_size.saturating_sub(1)
+                });
+            Err(Error::bad_parameter(param, message))
+        }
+    }
 }
 
 /// The model that a request names, where it names one, must be served here.

@@ -1,10 +1,8 @@
 //! The settings of a served model, as `dragoman.config.ServingConfig` hands them over.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
-use crate::{Bounds, Error, Result};
+use crate::{Bounds, DefaultSampling, Error, Result};
 
 /// How message content reaches the template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -21,14 +19,13 @@ pub enum ContentFormat {
 /// A model as it is served.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an independent command-line switch")]
 pub struct ServingConfig {
     pub served_model_names: Vec<String>,
     pub max_model_len: usize,
     pub vocab_size: usize,
     pub max_logprobs: i64,
     /// Sampling fields that `generation_config.json` sets, after overrides.
-    pub default_sampling: BTreeMap<String, serde_json::Value>,
+    pub default_sampling: DefaultSampling,
     pub eos_token_ids: Vec<u32>,
     pub chat_template_content_format: ContentFormat,
     pub default_chat_template_kwargs: serde_json::Map<String, serde_json::Value>,

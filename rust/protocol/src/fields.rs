@@ -161,6 +161,7 @@ impl<'v, 'a> Fields<'v, 'a> {
 }
 
 /// The error for a value of the wrong type.
+#[must_use]
 pub fn wrong(path: &str, wanted: &str, got: &Json<'_>) -> Error {
     Error::validation(path, format!("{path} must be {wanted}, not {}", json::preview(got)))
 }

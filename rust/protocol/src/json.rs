@@ -128,6 +128,7 @@ impl Serialize for Serialized<'_, '_> {
 }
 
 /// The members of an object as a Python dict keeps them.
+#[must_use]
 pub fn unique_members<'v, 'a>(members: &'v [(Cow<'a, str>, Json<'a>)]) -> Vec<(&'v str, &'v Json<'a>)> {
     let mut unique: Vec<(&str, &Json<'a>)> = Vec::with_capacity(members.len());
     let mut places = std::collections::HashMap::with_capacity(members.len());

@@ -4,15 +4,28 @@
 //! are read field by field with [`fields::Fields`], which coerces and refuses as pydantic does.
 
 pub mod bounds;
+pub mod chat;
+pub mod completion;
 pub mod config;
 pub mod derender;
 pub mod error;
 pub mod fields;
+pub mod generate;
 pub mod generate_response;
+pub mod generation;
 pub mod json;
+pub mod message;
+pub mod sampling;
+pub mod structured_outputs;
 
 pub use bounds::Bounds;
+pub use chat::{ChatRequest, ToolChoice};
+pub use completion::{CompletionRequest, Prompt};
 pub use config::ServingConfig;
 pub use error::{Error, Result};
 pub use fields::Fields;
+pub use generate::{GenerateRequest, OutputMode, StreamOptions};
+pub use generation::{Generation, TruncationSide};
 pub use json::Json;
+pub use sampling::{DefaultSampling, SamplingParams};
+pub use structured_outputs::StructuredOutputs;

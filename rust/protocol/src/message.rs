@@ -1,0 +1,44 @@
+//! The shape of a chat message.
+
+use crate::{Error, Fields, Json, Result, fields, json};
+
+/// Checks what a message must have whatever its role: a role, and content of a known kind.
+///
+/// # Errors
+/// A validation error with the path of the field at fault.
+pub fn check(message: &Json<'_>, path: &str) -> Result<()> {
+    let message = Fields::of(message, path.to_owned())?;
+    fields::string(message.required("role")?, &message.path("role"))?;
+    match message.some("content") {
+        None | Some(Json::Str(_) | Json::Array(_)) => {}
+        Some(other) => {
+            return Err(fields::wrong(&message.path("content"), "a string or a list of parts", other));
+        }
+    }
+    for key in ["name", "tool_call_id", "reasoning", "reasoning_content", "refusal"] {
+        message.string(key)?;
+    }
+    for (index, call) in message.list("tool_calls")?.unwrap_or_default().iter().enumerate() {
+        check_call(call, message.path(&format!("tool_calls.{index}")))?;
+    }
+    Ok(())
+}
+
+/// A tool call of the history. Arguments may be JSON text, an object, empty or null.
+fn check_call(call: &Json<'_>, path: String) -> Result<()> {
+    let call = Fields::of(call, path)?;
+    fields::string(call.required("id")?, &call.path("id"))?;
+    let function = Fields::of(call.required("function")?, call.path("function"))?;
+    fields::string(function.required("name")?, &function.path("name"))?;
+    match function.raw("arguments") {
+        None => Err(Error::validation(&function.path("arguments"), "Field required: the call's arguments")),
+        Some(Json::Null | Json::Str(_) | Json::Object(_)) => Ok(()),
+        Some(other) => Err(fields::wrong(&function.path("arguments"), "JSON text or an object", other)),
+    }
+}
+
+/// The role of a message that passed [`check`].
+#[must_use]
+pub fn role<'v>(message: &'v Json<'_>) -> &'v str {
+    json::get(message, "role").and_then(json::as_str).unwrap_or_default()
+}
