@@ -102,6 +102,17 @@ impl Detokenizer {
         }
     }
 
+    /// The text of ids on their own, special tokens included, without stripping.
+    #[must_use]
+    pub fn text(&self, ids: &[u32]) -> String {
+        let (mut state, mut text) = (State::default(), String::new());
+        for &id in ids {
+            self.push(&mut state, id, &mut text);
+        }
+        self.flush(&mut state, &mut text);
+        text
+    }
+
     /// Appends what is still pending: bytes that never became a character show as U+FFFD.
     pub fn flush(&self, state: &mut State, text: &mut String) {
         match self.vocabulary.decoding() {

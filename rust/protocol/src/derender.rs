@@ -22,6 +22,8 @@ pub struct DerenderRequest<'v, 'a> {
     pub prompt_tokens: Option<Vec<i64>>,
     /// Ids of each prompt, where given.
     pub prompt_token_ids: Vec<Option<Vec<u32>>>,
+    /// Whether `prompt_token_ids` was given at all.
+    pub prompts_given: bool,
     /// `chat_request` or `completion_request`: what the client asked for.
     pub request: Option<Fields<'v, 'a>>,
 }
@@ -74,6 +76,7 @@ impl<'v, 'a> DerenderRequest<'v, 'a> {
             model,
             generated,
             prompt_tokens: prompt_tokens(&body, single)?,
+            prompts_given: body.some("prompt_token_ids").is_some(),
             prompt_token_ids: prompt_token_ids(&body, single, config)?,
             request,
         })

@@ -53,6 +53,9 @@ pub struct State {
     held: String,
 }
 
+/// Blanks before the opening marker that are held back.
+const MAX_BLANKS: usize = 64;
+
 const OPEN: usize = 0;
 const CLOSE: usize = 1;
 
@@ -81,7 +84,9 @@ impl Delimited {
                     let blanks = input.rest().len() - input.rest().trim_start().len();
                     let text = &input.rest()[blanks..];
                     let open = self.markers.text(OPEN);
-                    if self.markers.special(OPEN).is_none() && text.starts_with(open) {
+                    if blanks > MAX_BLANKS {
+                        state.mode = Mode::Answer;
+                    } else if self.markers.special(OPEN).is_none() && text.starts_with(open) {
                         input.advance(blanks + open.len());
                         state.mode = Mode::Reasoning;
                     } else if text.is_empty() && input.is_final() {

@@ -157,7 +157,7 @@ impl Forced {
             Mode::Native | Mode::Undecided => {
                 self.native.feed(&mut state.native, Segment::Text(text), context, events);
             }
-            Mode::Json => self.json.feed(&mut plain.json, Segment::Text(text), context, events),
+            Mode::Json => ToolParser::feed(&self.json, &mut plain.json, Segment::Text(text), context, events),
             Mode::Broken => events.arguments(text),
             Mode::Text => events.content(text),
             Mode::Arguments => {
@@ -193,19 +193,18 @@ impl AnyToolParser for Forced {
             Segment::Special { text, .. } if state.plain.scanner.in_string() => {
                 self.decided(state, text, context, events);
             }
-            Segment::Special { .. } => match state.plain.mode {
+            Segment::Special { id, .. } => match state.plain.mode {
                 Mode::Undecided => {
+                    // A token that only frames the answer leaves the form open.
                     let held = std::mem::take(&mut state.plain.held);
-                    if !held.trim_start().is_empty() {
+                    if self.native.is_opener(id) || !held.trim_start().is_empty() {
                         state.plain.mode = Mode::Native;
                     }
                     self.native.feed(&mut state.native, Segment::Text(&held), context, events);
                     self.native.feed(&mut state.native, segment, context, events);
-                    // A special token that opens the model's own call decides; one that merely frames text does not.
-                    // Which of the two it was shows in the next text, which the native parser reads unless it is JSON.
                 }
                 Mode::Native => self.native.feed(&mut state.native, segment, context, events),
-                Mode::Json => self.json.feed(&mut state.plain.json, segment, context, events),
+                Mode::Json => ToolParser::feed(&self.json, &mut state.plain.json, segment, context, events),
                 Mode::Arguments | Mode::Broken | Mode::Text => {}
             },
         }
@@ -224,10 +223,14 @@ impl AnyToolParser for Forced {
                 state.plain.mode = Mode::Native;
                 self.decided(state, &held, context, events);
             }
-            (Mode::Json, _) => self.json.finish(&mut state.plain.json, context, events),
+            (Mode::Json, _) => ToolParser::finish(&self.json, &mut state.plain.json, context, events),
             _ => {}
         }
         self.native.finish(&mut state.native, context, events);
+    }
+
+    fn is_opener(&self, id: u32) -> bool {
+        self.native.is_opener(id)
     }
 
     fn begins_with_json(&self) -> bool {

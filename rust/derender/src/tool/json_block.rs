@@ -83,7 +83,7 @@ impl JsonBlock {
                 Mode::Text => self.text(state, input, events),
                 Mode::Before => self.before(state, input, events),
                 Mode::Object => self.object(state, input, events),
-                Mode::After => self.after(state, input, events),
+                Mode::After => self.after(state, input),
                 Mode::Broken => self.broken(state, input, events),
             };
             if !go_on {
@@ -202,7 +202,7 @@ impl JsonBlock {
         }
     }
 
-    fn after(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
+    fn after(&self, state: &mut State, input: &mut Input) -> bool {
         let rest = input.rest();
         let blanks = rest.len() - rest.trim_start().len();
         let Some(character) = rest[blanks..].chars().next() else {
@@ -251,7 +251,6 @@ impl JsonBlock {
             }
         }
         self.leave(state);
-        let _ = events;
         true
     }
 
@@ -294,5 +293,13 @@ impl ToolParser for JsonBlock {
             self.malformed(state, events);
         }
         events.content(&std::mem::take(&mut state.raw));
+    }
+
+    fn is_opener(&self, id: u32) -> bool {
+        self.open.of_id(id).is_some()
+    }
+
+    fn begins_with_json(&self) -> bool {
+        self.spec.bare
     }
 }

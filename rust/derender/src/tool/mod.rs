@@ -69,6 +69,9 @@ pub trait ToolParser: Send + Sync {
     /// No more comes: what is held goes out.
     fn finish(&self, state: &mut Self::State, context: &Context, events: &mut Events);
 
+    /// Whether this special token opens a call in the model's own form. See [`Forced`].
+    fn is_opener(&self, id: u32) -> bool;
+
     /// Whether the model's own form of a call may begin with `{` or `[`. See [`Forced`].
     fn begins_with_json(&self) -> bool {
         false
@@ -83,6 +86,8 @@ pub trait AnyToolParser: Send + Sync {
     fn feed(&self, state: &mut AnyState, segment: Segment<'_>, context: &Context, events: &mut Events);
     /// See [`ToolParser::finish`].
     fn finish(&self, state: &mut AnyState, context: &Context, events: &mut Events);
+    /// See [`ToolParser::is_opener`].
+    fn is_opener(&self, id: u32) -> bool;
     /// See [`ToolParser::begins_with_json`].
     fn begins_with_json(&self) -> bool;
     /// The state as bytes.
@@ -102,6 +107,10 @@ impl<P: ToolParser> AnyToolParser for P {
 
     fn finish(&self, state: &mut AnyState, context: &Context, events: &mut Events) {
         ToolParser::finish(self, state.get(|| ToolParser::start(self)), context, events);
+    }
+
+    fn is_opener(&self, id: u32) -> bool {
+        ToolParser::is_opener(self, id)
     }
 
     fn begins_with_json(&self) -> bool {
