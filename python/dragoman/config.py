@@ -17,6 +17,7 @@ class Bounds:
     tools: int = 1024
     prompts: int = 1024
     choices: int = 128
+    state_bytes: int = 128 * 1024
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

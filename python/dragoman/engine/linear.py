@@ -38,12 +38,6 @@ class Linear:
         assert self._weight is not None
         return functional.linear(x, self._weight, self.bias)
 
-    def plus(self, x: Tensor, residual: Tensor) -> Tensor:
-        """``self(x) + residual``, added before rounding where the kernel can."""
-        if self._packed is not None:
-            return torch.ops.mkldnn._linear_pointwise.binary(x, residual, self._packed, self.bias, "add")
-        return self(x).add_(residual)
-
 
 def can_pack(weight: Tensor) -> bool:
     """Whether oneDNN's blocked layout is available for this weight."""

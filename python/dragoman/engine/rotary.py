@@ -13,7 +13,10 @@ from dragoman.engine.errors import UnsupportedModelError
 
 
 class RotaryTable:
-    """Cosines and signed sines for every position, ``[positions, 1, rotary_dim]``, in the model's type."""
+    """Cosines and signed sines for every position, ``[positions, 1, rotary_dim]``.
+
+    Kept as float32, but rounded to the model's type: that is what the reference engines multiply by.
+    """
 
     __slots__ = ("cos", "sin")
 
@@ -23,8 +26,8 @@ class RotaryTable:
         angles = torch.outer(torch.arange(positions, dtype=torch.float32), inverse_frequencies.float().cpu())
         cos = angles.cos() * scale
         sin = angles.sin() * scale
-        self.cos = torch.cat((cos, cos), -1).unsqueeze(1).to(device, dtype)
-        self.sin = torch.cat((-sin, sin), -1).unsqueeze(1).to(device, dtype)
+        self.cos = torch.cat((cos, cos), -1).unsqueeze(1).to(dtype).to(device, torch.float32)
+        self.sin = torch.cat((-sin, sin), -1).unsqueeze(1).to(dtype).to(device, torch.float32)
 
 
 def build_table(

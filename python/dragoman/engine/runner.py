@@ -125,7 +125,7 @@ class ModelRunner:
                     num_keys=num_keys,
                     gather=self.attention.gather_index(tables),
                     masks={
-                        window: decode_mask(group, num_keys, window, self.model.device, self.model.dtype)
+                        window: decode_mask(group, num_keys, window, self.model.device, self.attention.mask_dtype)
                         for window in self._windows
                     },
                 )
@@ -157,7 +157,7 @@ class ModelRunner:
                     gather=gather,
                     masks={
                         window: prefill_mask(
-                            item.num_tokens, item.start, window, self.model.device, self.model.dtype
+                            item.num_tokens, item.start, window, self.model.device, self.attention.mask_dtype
                         )
                         for window in self._windows
                     },

@@ -1,42 +1,30 @@
-//! Token ids to responses.
+//! Generated ids to responses.
+//!
+//! ```text
+//! body ─▶ derenderer ─▶ choice: ids ─▶ detok ─▶ reasoning ─▶ stop ─▶ tool ─▶ message ─▶ chat | completions ─▶ body
+//! ```
+//!
+//! Streaming is the only implementation: a whole response is one chunk and its end. Between chunks a choice is a
+//! state of a few hundred bytes ([`state`]) that the client carries.
+//!
+//! How to add a parser is written in [`tool`] and [`reasoning`].
 
-use std::sync::Arc;
+mod chat;
+mod choice;
+mod completions;
+pub mod derenderer;
+pub mod detok;
+mod error;
+mod logprobs;
+mod message;
+mod options;
+pub mod parse;
+pub mod reasoning;
+mod state;
+pub mod stop;
+pub mod tool;
+mod usage;
+mod utf8;
 
-use dragoman_protocol::{Error, Result, ServingConfig};
-use dragoman_tokenizer::Tokenizer;
-
-pub struct Answer {
-    pub body: Vec<u8>,
-    pub parsed: bool,
-}
-pub enum StopReason {
-    TokenId(i64),
-    Text(String),
-}
-pub struct Derenderer;
-pub struct ChoiceStream;
-fn missing<T>() -> Result<T> {
-    Err(Error::Internal { message: "not there yet".into() })
-}
-impl Derenderer {
-    pub fn new(_: Arc<Tokenizer>, _: Arc<ServingConfig>) -> Result<Self> {
-        Ok(Self)
-    }
-    pub fn chat(&self, _: &[u8]) -> Result<Answer> {
-        missing()
-    }
-    pub fn completions(&self, _: &[u8]) -> Result<Answer> {
-        missing()
-    }
-    pub fn stream(&self, _: &[u32], _: Option<&[u8]>) -> Result<ChoiceStream> {
-        missing()
-    }
-}
-impl ChoiceStream {
-    pub fn push(&mut self, _: &[u32]) -> Result<Vec<u8>> {
-        missing()
-    }
-    pub fn finish(&mut self, _: Option<&str>, _: Option<StopReason>) -> Result<Vec<u8>> {
-        missing()
-    }
-}
+pub use derenderer::{Answer, ChoiceStream, Derenderer};
+pub use error::Error;

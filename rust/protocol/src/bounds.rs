@@ -20,6 +20,8 @@ pub struct Bounds {
     pub prompts: usize,
     /// Choices (`n`) of a request, and sequences of a derender request.
     pub choices: usize,
+    /// Bytes of a derender stream state.
+    pub state_bytes: usize,
 }
 
 impl Default for Bounds {
@@ -31,6 +33,7 @@ impl Default for Bounds {
             tools: 1024,
             prompts: 1024,
             choices: 128,
+            state_bytes: 128 << 10,
         }
     }
 }
@@ -233,4 +236,82 @@ pub fn is_object(body: &Json<'_>) -> Result<()> {
             Err(Error::validation("", message))
         }
     }
+}
+
+/// Refuses more ids, or more entries about ids, than the model's context holds.
+///
+/// # Errors
+/// A bad-request error that names count and limit.
+pub fn id_count(path: &str, count: usize, max_model_len: usize) -> Result<()> {
+    if count <= max_model_len {
+        return Ok(());
+    }
+    let message = format!("{path} has {count} items, and this model's context length is {max_model_len}");
+    Err(Error::bad_parameter(path, message))
+}
+
+/// Refuses a chunk that with all before it is longer than the model's context.
+///
+/// # Errors
+/// A bad-request error that names the three counts and the limit.
+pub fn stream_length(prompt: usize, before: usize, chunk: usize, max_model_len: usize) -> Result<()> {
+    if prompt.saturating_add(before).saturating_add(chunk) <= max_model_len {
+        return Ok(());
+    }
+    let message = format!(
+        "{prompt} prompt ids, {before} ids derendered before and {chunk} ids of this chunk are more than this \
+         model's context length of {max_model_len}"
+    );
+    Err(Error::bad_parameter("generate_chunk", message))
+}
+
+/// Refuses more alternatives at a position than the server offers (`--max-logprobs`; -1 is no limit).
+///
+/// # Errors
+/// A bad-request error that names count and limit.
+pub fn top_logprobs(path: &str, count: usize, max_logprobs: i64) -> Result<()> {
+    match usize::try_from(max_logprobs) {
+        Ok(limit) if count > limit => {
+            let message = format!("{path} has {count} items; at most {limit} are accepted");
+            Err(Error::bad_parameter(path, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a count of tokens that cannot be one.
+///
+/// # Errors
+/// A bad-request error that names the value and the limits.
+pub fn token_count(path: &str, count: i64) -> Result<()> {
+    if (0..=i64::from(u32::MAX)).contains(&count) {
+        return Ok(());
+    }
+    let limit = u32::MAX;
+    Err(Error::bad_parameter(path, format!("{path} is {count}; it must be between 0 and {limit}")))
+}
+
+/// Refuses a stream chunk of several choices: each has a state of its own.
+///
+/// # Errors
+/// A bad-request error that names the count.
+pub fn chunk_choices(count: usize) -> Result<()> {
+    if count <= 1 {
+        return Ok(());
+    }
+    Err(Error::bad_request(format!(
+        "generate_chunk.choices has {count} choices; a chunk to derender has at most one"
+    )))
+}
+
+/// Refuses a stream state that is too long to be one of ours.
+///
+/// # Errors
+/// A bad-request error that names length and limit.
+pub fn state_bytes(bytes: usize, limits: &Bounds) -> Result<()> {
+    if bytes <= limits.state_bytes {
+        return Ok(());
+    }
+    let limit = limits.state_bytes;
+    Err(Error::bad_parameter("stream_state", format!("stream_state has {bytes} bytes; at most {limit} are accepted")))
 }

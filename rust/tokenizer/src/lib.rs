@@ -1,9 +1,12 @@
 //! Text to token ids and back.
 
+mod byte_level;
 mod encode;
 mod error;
 mod tokenizer;
+mod vocabulary;
 
 pub use encode::{Encode, Encoding};
 pub use error::Error;
 pub use tokenizer::Tokenizer;
+pub use vocabulary::{Decoding, Vocabulary};

@@ -13,7 +13,7 @@ class DecodeGroup:
     """Consecutive batch rows that read one token each, of similar context lengths.
 
     ``rows`` is a slice of the batch's tokens. ``gather`` indexes the cache's block rows,
-    ``[2 * rows * kv_heads * blocks]``. ``masks`` has one additive mask per window, ``[rows, 1, 1, keys]``,
+    ``[2 * rows * kv_heads * blocks]``. ``masks`` has one additive mask per window, ``[rows, 1, keys]``,
     or ``None`` where every key counts.
     """
 
@@ -59,10 +59,10 @@ class ForwardBatch:
 def decode_mask(
     lengths: list[int], num_keys: int, window: int | None, device: torch.device, dtype: torch.dtype
 ) -> Tensor | None:
-    """Additive mask ``[rows, 1, 1, keys]`` that hides the keys past each length and before its window."""
+    """Additive mask ``[rows, 1, keys]`` that hides the keys past each length and before its window."""
     if all(length == num_keys for length in lengths) and (window is None or num_keys <= window):
         return None
-    ends = torch.tensor(lengths, device=device).view(-1, 1, 1, 1)
+    ends = torch.tensor(lengths, device=device).view(-1, 1, 1)
     keys = torch.arange(num_keys, device=device)
     hidden = keys >= ends
     if window is not None:

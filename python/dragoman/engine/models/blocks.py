@@ -85,19 +85,23 @@ class DecoderLayer:
         self.gate_up = _fused(source, f"{prefix}mlp.", "gate_up_proj", ("gate_proj", "up_proj"))
         self.down = _fused(source, f"{prefix}mlp.", "down_proj", ())
 
-    def __call__(self, x: Tensor, batch: ForwardBatch, attend: Attend) -> Tensor:
-        """``x`` is ``[tokens, hidden]``; gives the same shape."""
-        normed = x if self.attention_norm is None else self.attention_norm(x)
-        mixed = attend(self.index, self._heads(normed, batch), batch)
-        if self.attention_post_norm is None:
-            x = self.out.plus(mixed, x)
-        else:
-            x = x + self.attention_post_norm(self.out(mixed))
-        gate, up = self.gate_up(x if self.mlp_norm is None else self.mlp_norm(x)).chunk(2, -1)
-        inner = self.activation(gate).mul_(up)
-        if self.mlp_post_norm is None:
-            return self.down.plus(inner, x)
-        return x + self.mlp_post_norm(self.down(inner))
+    def __call__(
+        self, x: Tensor, residual: Tensor | None, batch: ForwardBatch, attend: Attend
+    ) -> tuple[Tensor, Tensor]:
+        """``x`` is what the layer before added, ``residual`` the sum up to then; both ``[tokens, hidden]``.
+
+        The sum of the two is left to the next norm, which sees it before it is rounded.
+        """
+        normed, residual = _enter(self.attention_norm, x, residual)
+        x = self.out(attend(self.index, self._heads(normed, batch), batch))
+        if self.attention_post_norm is not None:
+            x = self.attention_post_norm(x)
+        normed, residual = _enter(self.mlp_norm, x, residual)
+        gate, up = self.gate_up(normed).chunk(2, -1)
+        x = self.down(self.activation(gate).mul_(up))
+        if self.mlp_post_norm is not None:
+            x = self.mlp_post_norm(x)
+        return x, residual
 
     def _heads(self, x: Tensor, batch: ForwardBatch) -> Tensor:
         """Queries, keys and values side by side: ``[tokens, heads + 2 * kv_heads, head_dim]``."""
@@ -156,20 +160,31 @@ class Decoder:
         ]
 
     def __call__(self, batch: ForwardBatch, attend: Attend) -> Tensor:
-        """Hidden states before the final norm, ``[tokens, hidden]``."""
+        """Hidden states before the final norm, float32 ``[tokens, hidden]``."""
         batch.rotary = [(table.cos[batch.positions], table.sin[batch.positions]) for table in self.tables]
         x = functional.embedding(batch.token_ids, self.embedding)
         if self.config.embedding_scale is not None:
             x = x * self.config.embedding_scale
+        residual = None
         for layer in self.layers:
-            x = layer(x, batch, attend)
-        return x
+            x, residual = layer(x, residual, batch, attend)
+        return x.float() if residual is None else x.float() + residual
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Logits of chosen rows of the hidden states, ``[rows, vocabulary]``."""
-        logits = self.head(self.norm(hidden))
+        logits = self.head(self.norm(hidden, self.dtype))
         cap = self.config.final_softcap
         return logits if cap is None else torch.tanh(logits / cap) * cap
+
+
+def _enter(norm: RMSNorm | None, x: Tensor, residual: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Add to the residual and normalise: what a half of a layer reads, and the sum it adds to."""
+    if norm is None:
+        total = x if residual is None else x + residual
+        return total, total
+    if residual is None:
+        return norm(x), x
+    return norm.after_sum(x, residual)
 
 
 def _fused(source: WeightSource, prefix: str, fused: str, parts: tuple[str, ...]) -> Linear:

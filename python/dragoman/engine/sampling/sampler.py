@@ -27,7 +27,8 @@ def sample(
     if len(drawn) == len(sequences):
         tokens = draw(working, sequences)
     else:
-        tokens = working.argmax(-1).tolist()
+        # Not argmax, which is four times slower on CPUs.
+        tokens = working.max(-1).indices.tolist()
         if drawn:
             chosen = draw(working[drawn], [sequences[row] for row in drawn])
             for row, token in zip(drawn, chosen, strict=True):

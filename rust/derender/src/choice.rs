@@ -1,0 +1,348 @@
+//! One choice: ids in, deltas out. One-shot is one chunk and its end.
+//!
+//! ```text
+//! ids ─▶ stop tokens ─▶ detok ─▶ reasoning ─▶ stop strings ─▶ tool calls ─▶ message
+//! ```
+
+use dragoman_protocol::ToolChoice;
+use dragoman_protocol::generate_response::StopReason;
+use serde::{Deserialize, Serialize};
+
+use crate::detok::{self, Detokenizer};
+use crate::message::{self, Assembler, Delta};
+use crate::options::Options;
+use crate::parse::{AnyState, Events, Segment};
+use crate::reasoning::Split;
+use crate::stop;
+
+/// What reads the ids of choices, all of one request.
+pub struct Pipeline<'p> {
+    pub detokenizer: &'p Detokenizer,
+    pub options: &'p Options,
+    /// Makes the ids of tool calls: the same request, choice and call give the same id.
+    pub seed: u64,
+}
+
+/// Where a choice stands between two chunks.
+pub struct Choice {
+    pub plain: Plain,
+    reasoning: Option<AnyState>,
+    tool: Option<AnyState>,
+}
+
+/// The part of a choice's state that is the same for all parsers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plain {
+    detok: detok::State,
+    stop: stop::State,
+    pub message: message::State,
+    /// A stop token that is text if another token follows it.
+    held_id: Option<u32>,
+    /// Ids read.
+    pub tokens: u32,
+    /// The stop string that was met, by its place in the request.
+    stopped: Option<u8>,
+    pub role_sent: bool,
+    /// Characters of text that are out: `text_offset` counts them.
+    pub characters: u32,
+    pub finished: bool,
+    pub seed: u64,
+    /// The last ids, which decide the text of tokens that end inside a character.
+    pub context: Vec<u32>,
+    pub prompt_tokens: u32,
+}
+
+/// The end of a choice, as the engine gave it.
+#[derive(Debug, Clone, Copy)]
+pub struct Finish<'f> {
+    pub reason: &'f str,
+    pub stop_reason: Option<&'f StopReason>,
+}
+
+/// What became of a chunk.
+#[derive(Debug, Default)]
+pub struct Step {
+    pub delta: Delta,
+    /// For each id of the chunk, whether the client may see it: not after a stop string, not in hidden reasoning.
+    pub shown: Vec<bool>,
+    /// The finish reason, once.
+    pub finish_reason: Option<String>,
+    pub stop_reason: Option<StopReason>,
+}
+
+impl Pipeline<'_> {
+    /// A choice after the prompt, before its first token.
+    #[must_use]
+    pub fn start(&self, prompt: &[u32], build: crate::parse::Build<'_>) -> Choice {
+        let options = self.options;
+        Choice {
+            plain: Plain { detok: self.detokenizer.start(prompt), seed: self.seed, ..Plain::default() },
+            reasoning: options.reasoning.as_ref().map(|parser| parser.start(prompt, &options.context, build)),
+            tool: options.tool.as_ref().map(|parser| parser.start()),
+        }
+    }
+
+    /// Reads the next ids, and the end where it comes with them.
+    pub fn push(&self, choice: &mut Choice, ids: &[u32], finish: Option<Finish<'_>>) -> Step {
+        let mut step = Step { shown: Vec::with_capacity(ids.len()), ..Step::default() };
+        let mut run = Run { pipeline: self, events: Events::default(), text: String::new(), fired: None };
+        // A stop token that the request does not name is known by the stop reason that comes with it.
+        let named = match finish {
+            Some(Finish { reason: "stop", stop_reason: Some(StopReason::Token(id)) }) => u32::try_from(*id).ok(),
+            _ => None,
+        };
+        for (index, &id) in ids.iter().enumerate() {
+            if choice.plain.stopped.is_some() {
+                step.shown.push(false);
+                continue;
+            }
+            if let Some(held) = choice.plain.held_id.take() {
+                run.token(choice, held);
+            }
+            step.shown.push(self.is_shown(choice));
+            choice.plain.tokens = choice.plain.tokens.saturating_add(1);
+            let last_named = named == Some(id) && index + 1 == ids.len();
+            if !self.options.include_stop && (last_named || self.options.stop_ids.contains(&id)) {
+                run.flush_text(choice);
+                choice.plain.held_id = Some(id);
+            } else {
+                run.token(choice, id);
+            }
+            run.note_stop(choice);
+        }
+        run.flush_text(choice);
+        run.note_stop(choice);
+        if let Some(finish) = finish.filter(|_| !choice.plain.finished && choice.plain.stopped.is_none()) {
+            run.finish(choice, finish);
+            run.note_stop(choice);
+        }
+        let calls = |index: u32| call_id(choice.plain.seed, index);
+        let assembler =
+            Assembler { parallel: self.options.parallel, trims: self.options.tool.is_some(), call_id: &calls };
+        let mut message = std::mem::take(&mut choice.plain.message);
+        assembler.take(&mut message, &mut run.events, &mut step.delta);
+        let ends = finish.is_some() || choice.plain.stopped.is_some();
+        if ends && !choice.plain.finished {
+            assembler.finish(&mut message, &mut step.delta);
+        }
+        choice.plain.message = message;
+        if ends && !choice.plain.finished {
+            choice.plain.finished = true;
+            self.end(choice, finish, &mut step);
+        }
+        step
+    }
+
+    /// Settles the finish reason.
+    fn end(&self, choice: &Choice, finish: Option<Finish<'_>>, step: &mut Step) {
+        let stopped = choice.plain.stopped.and_then(|index| self.options.stops.strings().get(usize::from(index)));
+        let reason = if stopped.is_some() { "stop" } else { finish.map_or("stop", |finish| finish.reason) };
+        let called = choice.plain.message.complete > 0 && !matches!(self.options.choice, ToolChoice::Named(_));
+        step.finish_reason =
+            Some(if reason == "stop" && called { "tool_calls".to_owned() } else { reason.to_owned() });
+        step.stop_reason = match stopped {
+            Some(string) => Some(StopReason::Text(string.clone())),
+            None => finish.and_then(|finish| finish.stop_reason.cloned()),
+        };
+    }
+
+    fn is_shown(&self, choice: &mut Choice) -> bool {
+        if self.options.include_reasoning {
+            return true;
+        }
+        match (&self.options.reasoning, &mut choice.reasoning) {
+            (Some(parser), Some(state)) => !parser.is_reasoning(state),
+            _ => true,
+        }
+    }
+}
+
+/// The reading of one chunk.
+struct Run<'r> {
+    pipeline: &'r Pipeline<'r>,
+    events: Events,
+    /// Text of ids that no stage has read yet.
+    text: String,
+    fired: Option<u8>,
+}
+
+impl Run<'_> {
+    fn token(&mut self, choice: &mut Choice, id: u32) {
+        let (detokenizer, options) = (self.pipeline.detokenizer, self.pipeline.options);
+        if detokenizer.vocabulary().is_special(id) {
+            if options.is_parsed() {
+                detokenizer.flush(&mut choice.plain.detok, &mut self.text);
+                self.flush_text(choice);
+                let text = String::from_utf8_lossy(detokenizer.vocabulary().bytes(id)).into_owned();
+                self.segment(choice, Segment::Special { id, text: &text });
+                return;
+            }
+            if options.skip_special_tokens {
+                return;
+            }
+        }
+        detokenizer.push(&mut choice.plain.detok, id, &mut self.text);
+        // Stop strings and hidden reasoning are settled token by token; otherwise a chunk's text is read at once.
+        if !options.stops.is_empty() || !options.include_reasoning {
+            self.flush_text(choice);
+        }
+    }
+
+    fn flush_text(&mut self, choice: &mut Choice) {
+        if self.text.is_empty() {
+            return;
+        }
+        let text = std::mem::take(&mut self.text);
+        self.segment(choice, Segment::Text(&text));
+        self.text = text;
+        self.text.clear();
+    }
+
+    fn segment(&mut self, choice: &mut Choice, segment: Segment<'_>) {
+        let Choice { plain, reasoning, tool } = choice;
+        let mut answer = Answer { run: self, plain, tool };
+        match (&answer.run.pipeline.options.reasoning, reasoning) {
+            (Some(parser), Some(state)) => parser.feed(state, segment, &mut answer),
+            _ => answer.answer(segment),
+        }
+    }
+
+    fn note_stop(&mut self, choice: &mut Choice) {
+        if let Some(index) = self.fired.take() {
+            choice.plain.stopped = Some(index);
+            choice.plain.held_id = None;
+            self.text.clear();
+        }
+    }
+
+    fn finish(&mut self, choice: &mut Choice, finish: Finish<'_>) {
+        if let Some(held) = choice.plain.held_id.take() {
+            // It stopped the generation unless that ended for another reason.
+            let stopped = finish.reason == "stop" && !matches!(finish.stop_reason, Some(StopReason::Text(_)));
+            if !stopped {
+                self.token(choice, held);
+            }
+        }
+        self.pipeline.detokenizer.flush(&mut choice.plain.detok, &mut self.text);
+        self.flush_text(choice);
+        let Choice { plain, reasoning, tool } = choice;
+        let mut answer = Answer { run: self, plain, tool };
+        if let (Some(parser), Some(state)) = (&answer.run.pipeline.options.reasoning, reasoning) {
+            parser.finish(state, &mut answer);
+        }
+        answer.finish();
+    }
+}
+
+/// The answer's part of the pipeline, behind the reasoning parser.
+struct Answer<'a, 'r> {
+    run: &'a mut Run<'r>,
+    plain: &'a mut Plain,
+    tool: &'a mut Option<AnyState>,
+}
+
+impl Split for Answer<'_, '_> {
+    fn reasoning(&mut self, text: &str) {
+        if self.run.pipeline.options.include_reasoning && self.run.fired.is_none() {
+            self.run.events.reasoning(text);
+        }
+    }
+
+    fn answer(&mut self, segment: Segment<'_>) {
+        if self.run.fired.is_some() || self.plain.stopped.is_some() {
+            return;
+        }
+        let options = self.run.pipeline.options;
+        let Segment::Text(text) = segment else {
+            self.release_held();
+            self.tool_segment(segment);
+            return;
+        };
+        let exempt = self.plain.tokens <= options.min_tokens && options.min_tokens > 0;
+        let mut out = String::new();
+        let met = options.stops.push(&mut self.plain.stop, text, exempt, &mut out);
+        let index = met.and_then(|met| options.stops.strings().iter().position(|string| string == met));
+        self.tool_segment(Segment::Text(&out));
+        if met.is_some() {
+            self.run.fired = Some(index.and_then(|index| u8::try_from(index).ok()).unwrap_or_default());
+            self.finish_tool();
+        }
+    }
+}
+
+impl Answer<'_, '_> {
+    fn release_held(&mut self) {
+        let mut out = String::new();
+        self.run.pipeline.options.stops.flush(&mut self.plain.stop, &mut out);
+        self.tool_segment(Segment::Text(&out));
+    }
+
+    fn tool_segment(&mut self, segment: Segment<'_>) {
+        if segment == Segment::Text("") {
+            return;
+        }
+        let options = self.run.pipeline.options;
+        match (&options.tool, &mut *self.tool) {
+            (Some(parser), Some(state)) => parser.feed(state, segment, &options.context, &mut self.run.events),
+            _ => match segment {
+                Segment::Text(text) => self.run.events.content(text),
+                Segment::Special { text, .. } if !options.skip_special_tokens => self.run.events.content(text),
+                Segment::Special { .. } => {}
+            },
+        }
+    }
+
+    fn finish(&mut self) {
+        if self.run.fired.is_none() {
+            self.release_held();
+            self.finish_tool();
+        }
+    }
+
+    fn finish_tool(&mut self) {
+        let options = self.run.pipeline.options;
+        if let (Some(parser), Some(state)) = (&options.tool, &mut *self.tool) {
+            parser.finish(state, &options.context, &mut self.run.events);
+        }
+    }
+}
+
+impl Choice {
+    /// The state as bytes.
+    #[must_use]
+    pub fn save(&self, options: &Options) -> Vec<u8> {
+        let reasoning = match (&options.reasoning, &self.reasoning) {
+            (Some(parser), Some(state)) => parser.save(state),
+            _ => Vec::new(),
+        };
+        let tool = match (&options.tool, &self.tool) {
+            (Some(parser), Some(state)) => parser.save(state),
+            _ => Vec::new(),
+        };
+        postcard::to_allocvec(&(&self.plain, reasoning, tool)).unwrap_or_default()
+    }
+
+    /// The state that [`Choice::save`] wrote for the same options.
+    #[must_use]
+    pub fn load(options: &Options, bytes: &[u8]) -> Option<Self> {
+        let ((plain, reasoning, tool), rest) =
+            postcard::take_from_bytes::<(Plain, Vec<u8>, Vec<u8>)>(bytes).ok()?;
+        let reasoning = match &options.reasoning {
+            Some(parser) => Some(parser.load(&reasoning)?),
+            None => None,
+        };
+        let tool = match &options.tool {
+            Some(parser) => Some(parser.load(&tool)?),
+            None => None,
+        };
+        rest.is_empty().then_some(Self { plain, reasoning, tool })
+    }
+}
+
+/// The id of a choice's tool call.
+fn call_id(seed: u64, index: u32) -> String {
+    use std::hash::Hasher;
+    let mut hasher = siphasher::sip::SipHasher24::new_with_keys(seed, 0x746f_6f6c);
+    hasher.write_u32(index);
+    format!("chatcmpl-tool-{:016x}", hasher.finish())
+}

@@ -1,0 +1,310 @@
+//! The entry points: bodies in, answers out.
+
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use dragoman_protocol::derender::{DerenderRequest, Generated};
+use dragoman_protocol::generate_response::{GenerateChoice, GenerateResponse, StopReason};
+use dragoman_protocol::{Error as RequestError, Fields, Json, Result, ServingConfig, bounds, json};
+use dragoman_tokenizer::{Tokenizer, Vocabulary};
+use serde_json::{Value, json};
+use siphasher::sip::SipHasher24;
+
+use crate::choice::{Choice, Finish, Pipeline, Step};
+use crate::detok::Detokenizer;
+use crate::options::{Options, Parsers};
+use crate::parse::Build;
+use crate::state::Binding;
+use crate::{Error, chat, completions, reasoning, tool, usage};
+
+/// An answer, as bytes of JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub body: Vec<u8>,
+    /// False where parsers would have run, had the client's request come along: `X-Dragoman-Parsed`.
+    pub parsed: bool,
+}
+
+/// Turns what an engine generated into what a client expects. Built once, shared by all threads.
+pub struct Derenderer {
+    pub(crate) tokenizer: Arc<Tokenizer>,
+    pub(crate) vocabulary: Arc<Vocabulary>,
+    pub(crate) detokenizer: Detokenizer,
+    pub(crate) config: Arc<ServingConfig>,
+    pub(crate) parsers: Parsers,
+    /// Tells servers apart whose states do not fit each other.
+    pub(crate) fingerprint: u64,
+}
+
+impl Derenderer {
+    /// A derenderer of a tokenizer, with the parsers that the configuration names.
+    ///
+    /// # Errors
+    /// [`Error::UnknownParser`], which lists the names that there are.
+    pub fn new(tokenizer: Arc<Tokenizer>, config: Arc<ServingConfig>) -> std::result::Result<Self, Error> {
+        let vocabulary = Arc::new(Vocabulary::new(&tokenizer));
+        let build = Build { tokenizer: &tokenizer, vocabulary: &vocabulary };
+        let parsers = Parsers {
+            reasoning: match named(config.reasoning_parser.as_ref()) {
+                Some(name) => Some(reasoning::build(name, build).ok_or_else(|| Error::unknown("reasoning", name, reasoning::NAMES))?),
+                None => None,
+            },
+            tool: match named(config.tool_call_parser.as_ref()) {
+                Some(name) => Some(tool::build(name, build).ok_or_else(|| Error::unknown("tool-call", name, tool::NAMES))?),
+                None => None,
+            },
+            auto: config.enable_auto_tool_choice,
+        };
+        let mut hasher = SipHasher24::new();
+        hasher.write_u64(vocabulary.fingerprint());
+        for name in [&config.reasoning_parser, &config.tool_call_parser] {
+            hasher.write(named(name.as_ref()).unwrap_or_default().as_bytes());
+            hasher.write_u8(0);
+        }
+        let detokenizer = Detokenizer::new(Arc::clone(&tokenizer), Arc::clone(&vocabulary));
+        Ok(Self { fingerprint: hasher.finish(), tokenizer, vocabulary, detokenizer, config, parsers })
+    }
+
+    /// Answers `/v1/chat/completions/derender`, a whole response or a chunk of a stream: the body says which.
+    ///
+    /// # Errors
+    /// What the body's fields, the bounds and the stream's state refuse.
+    pub fn chat(&self, body: &[u8]) -> Result<Answer> {
+        let parsed = json::parse(body, &self.config.bounds)?;
+        let request = DerenderRequest::chat(&parsed, &self.config)?;
+        let options = match &request.request {
+            Some(fields) => Options::chat(fields, &self.parsers, self.build(), &self.config)?,
+            None => Options::plain(&self.config),
+        };
+        let value = match &request.generated {
+            Generated::Whole(responses) => match responses.first() {
+                Some(response) => chat::whole(self, &request, response, &options, body)?,
+                None => return Err(RequestError::bad_request("generate_response must be given")),
+            },
+            Generated::Chunk { chunk, state } => {
+                let streamed = self.chunk(&request, chunk, state.as_ref(), &options, "chat")?;
+                chat::chunk(self, &request, chunk, &options, streamed)?
+            }
+        };
+        let parsers = self.parsers.reasoning.is_some() || self.parsers.tool.is_some();
+        Ok(Answer { body: json::to_bytes(&value)?, parsed: options.requested || !parsers })
+    }
+
+    /// Answers `/v1/completions/derender`, whole responses or a chunk of a stream: the body says which.
+    ///
+    /// # Errors
+    /// What the body's fields, the bounds and the stream's state refuse.
+    pub fn completions(&self, body: &[u8]) -> Result<Answer> {
+        let parsed = json::parse(body, &self.config.bounds)?;
+        let request = DerenderRequest::completions(&parsed, &self.config)?;
+        let options = match &request.request {
+            Some(fields) => Options::completions(fields, &self.config)?,
+            None => Options::plain(&self.config),
+        };
+        let value = match &request.generated {
+            Generated::Whole(responses) => completions::whole(self, &request, responses, &options, body)?,
+            Generated::Chunk { chunk, state } => {
+                let streamed = self.chunk(&request, chunk, state.as_ref(), &options, "completions")?;
+                completions::chunk(self, &request, chunk, &options, streamed)?
+            }
+        };
+        Ok(Answer { body: json::to_bytes(&value)?, parsed: true })
+    }
+
+    /// Begins a stream in this process. Without a chat request it detokenizes only.
+    ///
+    /// # Errors
+    /// What the chat request's fields refuse, and prompt ids out of vocabulary.
+    pub fn stream(&self, prompt_token_ids: &[u32], chat_request: Option<&[u8]>) -> Result<ChoiceStream> {
+        for &id in prompt_token_ids {
+            bounds::token_id("prompt_token_ids", id, self.config.vocab_size)?;
+        }
+        let parsed = chat_request.map(|body| json::parse(body, &self.config.bounds)).transpose()?;
+        let options = match &parsed {
+            Some(body) => Options::chat(&Fields::of_body(body)?, &self.parsers, self.build(), &self.config)?,
+            None => Options::plain(&self.config),
+        };
+        let seed = seed(&[chat_request.unwrap_or_default()]);
+        let pipeline = Pipeline { detokenizer: &self.detokenizer, options: &options, seed };
+        let choice = pipeline.start(prompt_token_ids, self.build());
+        Ok(ChoiceStream { detokenizer: self.detokenizer.clone(), vocab_size: self.config.vocab_size, options, choice, seed })
+    }
+
+    pub(crate) fn build(&self) -> Build<'_> {
+        Build { tokenizer: &self.tokenizer, vocabulary: &self.vocabulary }
+    }
+
+    /// The name that answers carry.
+    pub(crate) fn model<'m>(&'m self, request: &'m DerenderRequest<'_, '_>) -> &'m str {
+        request.model.filter(|name| !name.is_empty()).unwrap_or_else(|| self.config.model_name())
+    }
+
+    /// Reads a chunk into its choice. A chunk without choices brings nothing: its state is passed on unread.
+    fn chunk(
+        &self,
+        request: &DerenderRequest<'_, '_>,
+        chunk: &GenerateResponse<'_, '_>,
+        state: Option<&Fields<'_, '_>>,
+        options: &Options,
+        endpoint: &str,
+    ) -> Result<Streamed> {
+        let Some(generated) = chunk.choices.first() else {
+            let passed = passed(state.map(Fields::value));
+            bounds::state_bytes(passed.to_string().len(), &self.config.bounds)?;
+            return Ok(Streamed::Passed(passed));
+        };
+        let request_id = chunk.request_id.unwrap_or_default();
+        let binding = options.binding();
+        let binding =
+            Binding { server: self.fingerprint, request: &binding, request_id, endpoint, index: generated.index };
+        let read = match state {
+            Some(state) => binding.read(state, &self.config.bounds)?,
+            None => None,
+        };
+        let mut choice = match read {
+            Some(bytes) => Choice::load(options, &bytes)
+                .ok_or_else(|| RequestError::bad_parameter("stream_state", "stream_state is damaged"))?,
+            None => {
+                let seed = seed(&[request_id.as_bytes(), &generated.index.to_le_bytes()]);
+                self.fresh(options, prompt(request, chunk, 0), seed)
+            }
+        };
+        let (prompt, before) = (choice.plain.prompt_tokens as usize, choice.plain.tokens as usize);
+        bounds::stream_length(prompt, before, generated.token_ids.len(), self.config.max_model_len)?;
+        let pipeline = Pipeline { detokenizer: &self.detokenizer, options, seed: choice.plain.seed };
+        let step = pipeline.push(&mut choice, &generated.token_ids, finish(generated));
+        Ok(Streamed::Read(Box::new((choice, step))))
+    }
+
+    /// Writes a choice's state, for the answer to a chunk.
+    pub(crate) fn write_state(
+        &self,
+        choice: &Choice,
+        chunk: &GenerateResponse<'_, '_>,
+        options: &Options,
+        endpoint: &str,
+    ) -> Result<Value> {
+        let state = choice.save(options);
+        bounds::state_bytes(state.len() / 3 * 4 + 32, &self.config.bounds)?;
+        let binding = Binding {
+            server: self.fingerprint,
+            request: &options.binding(),
+            request_id: chunk.request_id.unwrap_or_default(),
+            endpoint,
+            index: chunk.choices.first().map_or(0, |choice| choice.index),
+        };
+        Ok(binding.write(&state))
+    }
+
+    pub(crate) fn fresh(&self, options: &Options, prompt: &[u32], seed: u64) -> Choice {
+        let pipeline = Pipeline { detokenizer: &self.detokenizer, options, seed };
+        let mut choice = pipeline.start(prompt, self.build());
+        choice.plain.prompt_tokens = u32::try_from(prompt.len()).unwrap_or(u32::MAX);
+        choice
+    }
+}
+
+/// What a chunk came to.
+pub(crate) enum Streamed {
+    /// The choice after the chunk, and what is new.
+    Read(Box<(Choice, Step)>),
+    /// The state as it came: the chunk had no choice.
+    Passed(Value),
+}
+
+/// The end of a choice, where this chunk brings it.
+pub(crate) fn finish<'f>(choice: &'f GenerateChoice<'_, '_>) -> Option<Finish<'f>> {
+    choice.finish_reason.map(|reason| Finish { reason, stop_reason: choice.stop_reason.as_ref() })
+}
+
+/// One choice, streamed in this process.
+pub struct ChoiceStream {
+    detokenizer: Detokenizer,
+    vocab_size: usize,
+    options: Options,
+    choice: Choice,
+    seed: u64,
+}
+
+impl ChoiceStream {
+    /// The delta that the next ids bring, as the bytes of a JSON object.
+    ///
+    /// # Errors
+    /// An id that is out of vocabulary.
+    pub fn push(&mut self, ids: &[u32]) -> Result<Vec<u8>> {
+        for &id in ids {
+            bounds::token_id("token_ids", id, self.vocab_size)?;
+        }
+        self.step(ids, None)
+    }
+
+    /// The last delta: what was held back.
+    ///
+    /// # Errors
+    /// None that a caller can cause.
+    pub fn finish(&mut self, finish_reason: Option<&str>, stop_reason: Option<&StopReason>) -> Result<Vec<u8>> {
+        self.step(&[], Some(Finish { reason: finish_reason.unwrap_or("stop"), stop_reason }))
+    }
+
+    /// The finish reason that a client is told at the end: `tool_calls` for completed calls.
+    #[must_use]
+    pub fn completed_calls(&self) -> u32 {
+        self.choice.plain.message.complete
+    }
+
+    fn step(&mut self, ids: &[u32], finish: Option<Finish<'_>>) -> Result<Vec<u8>> {
+        let pipeline = Pipeline { detokenizer: &self.detokenizer, options: &self.options, seed: self.seed };
+        let step = pipeline.push(&mut self.choice, ids, finish);
+        let role = !std::mem::replace(&mut self.choice.plain.role_sent, true);
+        json::to_bytes(&step.delta.into_delta(role))
+    }
+}
+
+/// The ids of a prompt: the request's own, or those that the engine gave back.
+pub(crate) fn prompt<'p>(
+    request: &'p DerenderRequest<'_, '_>,
+    response: &'p GenerateResponse<'_, '_>,
+    index: usize,
+) -> &'p [u32] {
+    let given = request.prompt_token_ids.get(index).and_then(Option::as_deref);
+    given.or(response.prompt_token_ids.as_deref()).unwrap_or_default()
+}
+
+/// A number that is the same for the same facts.
+pub(crate) fn seed(parts: &[&[u8]]) -> u64 {
+    let mut hasher = SipHasher24::new();
+    for part in parts {
+        hasher.write_u64(part.len() as u64);
+        hasher.write(part);
+    }
+    hasher.finish()
+}
+
+/// The token counts of a chunk's answer, where the engine sent any.
+pub(crate) fn chunk_usage(request: &DerenderRequest<'_, '_>, chunk: &GenerateResponse<'_, '_>) -> Option<Value> {
+    let prompt_tokens = request.prompt_tokens.as_ref().and_then(|counts| counts.first()).copied();
+    chunk.usage.map(|engine| usage::of_chunk(engine, prompt_tokens))
+}
+
+/// A JSON value as it came.
+pub(crate) fn passed(value: Option<&Json<'_>>) -> Value {
+    value.and_then(|value| serde_json::to_value(json::Serialized(value)).ok()).unwrap_or(Value::Null)
+}
+
+/// A stop reason as JSON.
+pub(crate) fn stop_reason(reason: Option<StopReason>) -> Value {
+    match reason {
+        None => Value::Null,
+        Some(StopReason::Token(id)) => json!(id),
+        Some(StopReason::Text(text)) => json!(text),
+    }
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+fn named(name: Option<&String>) -> Option<&str> {
+    name.map(String::as_str).filter(|name| !name.is_empty() && *name != "none")
+}

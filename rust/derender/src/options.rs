@@ -1,0 +1,175 @@
+//! What the client's request says about the answer.
+
+use std::sync::Arc;
+
+use dragoman_protocol::generation::Generation;
+use dragoman_protocol::{ChatRequest, CompletionRequest, Fields, Json, Result, ServingConfig, ToolChoice, json};
+use serde_json::{Map, Value};
+
+use crate::parse::{Build, Context, Tool};
+use crate::reasoning::AnyReasoningParser;
+use crate::stop::Stops;
+use crate::tool::{AnyToolParser, Forced, Form};
+
+/// The parsers that the server was started with.
+#[derive(Clone, Default)]
+pub struct Parsers {
+    pub reasoning: Option<Arc<dyn AnyReasoningParser>>,
+    pub tool: Option<Arc<dyn AnyToolParser>>,
+    /// `--enable-auto-tool-choice`.
+    pub auto: bool,
+}
+
+/// How one request's output is derendered.
+#[expect(clippy::struct_excessive_bools, reason = "the wire has these flags")]
+pub struct Options {
+    pub reasoning: Option<Arc<dyn AnyReasoningParser>>,
+    pub tool: Option<Arc<dyn AnyToolParser>>,
+    pub context: Context,
+    pub stops: Stops,
+    /// Ids that end a generation and are no part of its text.
+    pub stop_ids: Vec<u32>,
+    pub include_stop: bool,
+    pub min_tokens: u32,
+    pub skip_special_tokens: bool,
+    pub include_reasoning: bool,
+    pub parallel: bool,
+    pub choice: ToolChoice,
+    pub return_token_ids: bool,
+    pub echo: bool,
+    /// Whether the client's request came along, and so parsers could run.
+    pub requested: bool,
+}
+
+impl Options {
+    /// Without the client's request: plain text, stopped at the model's own stop tokens.
+    #[must_use]
+    pub fn plain(config: &ServingConfig) -> Self {
+        Self {
+            reasoning: None,
+            tool: None,
+            context: Context::default(),
+            stops: Stops::default(),
+            stop_ids: config.eos_token_ids.clone(),
+            include_stop: false,
+            min_tokens: 0,
+            skip_special_tokens: true,
+            include_reasoning: true,
+            parallel: true,
+            choice: ToolChoice::None,
+            return_token_ids: false,
+            echo: false,
+            requested: false,
+        }
+    }
+
+    /// From a chat request.
+    ///
+    /// # Errors
+    /// What [`ChatRequest::parse`] refuses.
+    pub fn chat(request: &Fields<'_, '_>, parsers: &Parsers, build: Build<'_>, config: &ServingConfig) -> Result<Self> {
+        let chat = ChatRequest::parse(request, config)?;
+        let native = parsers.tool.clone().filter(|_| chat.tools.is_some());
+        let tool: Option<Arc<dyn AnyToolParser>> = match &chat.tool_choice {
+            ToolChoice::None => None,
+            ToolChoice::Auto => native.filter(|_| parsers.auto),
+            ToolChoice::Required => native.map(|native| forced(native, Form::Required, build)),
+            ToolChoice::Named(name) => native.map(|native| forced(native, Form::Named(name.clone()), build)),
+        };
+        Ok(Self {
+            reasoning: parsers.reasoning.clone(),
+            tool,
+            context: context(&chat, config),
+            include_reasoning: chat.include_reasoning,
+            parallel: chat.parallel_tool_calls,
+            choice: chat.tool_choice.clone(),
+            ..Self::generation(&chat.generation, config)
+        })
+    }
+
+    /// From a completions request.
+    ///
+    /// # Errors
+    /// What [`CompletionRequest::parse`] refuses.
+    pub fn completions(request: &Fields<'_, '_>, config: &ServingConfig) -> Result<Self> {
+        let completion = CompletionRequest::parse(request, config)?;
+        Ok(Self { echo: completion.echo, ..Self::generation(&completion.generation, config) })
+    }
+
+    fn generation(generation: &Generation, config: &ServingConfig) -> Self {
+        let mut stop_ids: Vec<u32> =
+            generation.stop_token_ids.iter().filter_map(|&id| u32::try_from(id).ok()).collect();
+        if !generation.ignore_eos {
+            stop_ids.extend(&config.eos_token_ids);
+        }
+        Self {
+            stops: Stops::new(generation.stop.clone(), generation.include_stop_str_in_output),
+            stop_ids,
+            include_stop: generation.include_stop_str_in_output,
+            min_tokens: u32::try_from(generation.min_tokens).unwrap_or(0),
+            skip_special_tokens: generation.skip_special_tokens,
+            return_token_ids: generation.return_token_ids.unwrap_or(false),
+            requested: true,
+            ..Self::plain(config)
+        }
+    }
+
+    /// Whether some parser reads the output.
+    #[must_use]
+    pub fn is_parsed(&self) -> bool {
+        self.reasoning.is_some() || self.tool.is_some()
+    }
+
+    /// Whether the request forced a call, and some parser looks for it.
+    #[must_use]
+    pub fn is_forced(&self) -> bool {
+        self.tool.is_some() && matches!(self.choice, ToolChoice::Required | ToolChoice::Named(_))
+    }
+
+    /// What a stream's state is bound to, as bytes: all that the meaning of a state depends on.
+    #[must_use]
+    pub fn binding(&self) -> Vec<u8> {
+        let tools: Vec<&str> = self.context.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let binding = (
+            (tools, self.stops.strings(), &self.stop_ids, self.include_stop),
+            (self.min_tokens, self.skip_special_tokens, self.include_reasoning, self.parallel),
+            (self.reasoning.is_some(), self.tool.is_some(), format!("{:?}", self.choice), self.echo),
+        );
+        postcard::to_allocvec(&binding).unwrap_or_default()
+    }
+}
+
+fn forced(native: Arc<dyn AnyToolParser>, form: Form, build: Build<'_>) -> Arc<dyn AnyToolParser> {
+    Arc::new(Forced::new(native, form, build))
+}
+
+fn context(chat: &ChatRequest<'_, '_>, config: &ServingConfig) -> Context {
+    let tool = |tool: &Json<'_>| {
+        let function = json::get(tool, "function")?;
+        let name = json::get(function, "name").and_then(json::as_str)?.to_owned();
+        let parameters = json::get(function, "parameters").map_or(Value::Null, to_value);
+        Some(Tool { name, parameters })
+    };
+    let mut arguments = config.default_chat_template_kwargs.clone();
+    if let Some(Value::Object(given)) = chat.chat_template_kwargs.map(to_value) {
+        arguments.extend(given);
+    }
+    let calls = chat.messages.iter().filter_map(|message| match json::get(message, "tool_calls")? {
+        Json::Array(calls) => Some(calls.len()),
+        _ => None,
+    });
+    Context {
+        tools: chat.tools.unwrap_or_default().iter().filter_map(tool).collect(),
+        history_tool_calls: u32::try_from(calls.sum::<usize>()).unwrap_or(u32::MAX),
+        thinking: thinking(&arguments),
+        template_arguments: arguments,
+    }
+}
+
+fn thinking(arguments: &Map<String, Value>) -> Option<bool> {
+    ["enable_thinking", "thinking"].iter().find_map(|key| arguments.get(*key)?.as_bool())
+}
+
+fn to_value(value: &Json<'_>) -> Value {
+    serde_json::to_value(json::Serialized(value)).unwrap_or_default()
+}

@@ -1,0 +1,77 @@
+//! What parsers make of model output.
+
+/// A step of a parsed message, in the order of the output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Text of the answer.
+    Content(String),
+    /// Text of the reasoning.
+    Reasoning(String),
+    /// A tool call begins. `id` is the model's own, where its format has one.
+    ToolCallStart { name: String, id: Option<String> },
+    /// The next piece of the call's arguments, which together are one JSON text.
+    ToolCallArguments(String),
+    /// The call is complete: its arguments are whole. A call that is cut never gets this.
+    ToolCallEnd,
+}
+
+/// Events as they are written; neighbours of one kind are joined.
+#[derive(Debug, Default)]
+pub struct Events(Vec<Event>);
+
+impl Events {
+    /// Text of the answer.
+    pub fn content(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        match self.0.last_mut() {
+            Some(Event::Content(before)) => before.push_str(text),
+            _ => self.0.push(Event::Content(text.to_owned())),
+        }
+    }
+
+    /// Text of the reasoning.
+    pub fn reasoning(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        match self.0.last_mut() {
+            Some(Event::Reasoning(before)) => before.push_str(text),
+            _ => self.0.push(Event::Reasoning(text.to_owned())),
+        }
+    }
+
+    /// A call begins.
+    pub fn call_start(&mut self, name: &str, id: Option<&str>) {
+        self.0.push(Event::ToolCallStart { name: name.to_owned(), id: id.map(str::to_owned) });
+    }
+
+    /// A piece of the arguments.
+    pub fn arguments(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        match self.0.last_mut() {
+            Some(Event::ToolCallArguments(before)) => before.push_str(text),
+            _ => self.0.push(Event::ToolCallArguments(text.to_owned())),
+        }
+    }
+
+    /// The call is complete.
+    pub fn call_end(&mut self) {
+        self.0.push(Event::ToolCallEnd);
+    }
+
+    /// A whole call.
+    pub fn call(&mut self, name: &str, id: Option<&str>, arguments: &str) {
+        self.call_start(name, id);
+        self.arguments(arguments);
+        self.call_end();
+    }
+
+    /// Takes all events out.
+    pub fn drain(&mut self) -> std::vec::Drain<'_, Event> {
+        self.0.drain(..)
+    }
+}

@@ -1,0 +1,291 @@
+//! A JSON text that arrives in pieces: where it ends, and whether it is one, with a state of a few bytes.
+
+use serde::{Deserialize, Serialize};
+
+/// Nesting that is followed; deeper values are refused as malformed.
+const MAX_DEPTH: u16 = 1024;
+
+/// What the scanner waits for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Expect {
+    #[default]
+    Value,
+    FirstItem,
+    FirstKey,
+    Key,
+    Colon,
+    AfterValue,
+    String {
+        key: bool,
+    },
+    Escape {
+        key: bool,
+    },
+    Hex {
+        key: bool,
+        left: u8,
+    },
+    Number(Number),
+    Literal {
+        word: u8,
+        at: u8,
+    },
+    Done,
+}
+
+/// The parts of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Number {
+    Minus,
+    Zero,
+    Whole,
+    Point,
+    Fraction,
+    Exponent,
+    ExponentSign,
+    ExponentDigits,
+}
+
+const WORDS: [&[u8]; 3] = [b"true", b"false", b"null"];
+
+/// How far a scan got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// All text was read, and the value goes on.
+    More,
+    /// The value is complete; the text after it is not read.
+    Done,
+    /// The next character cannot stand there.
+    Malformed,
+}
+
+/// Reads one JSON value. Blanks before the value are read too.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scanner {
+    expect: Expect,
+    depth: u16,
+    /// One bit for each level: set for an object.
+    objects: Vec<u8>,
+}
+
+impl Scanner {
+    /// Reads from `text`, appends what was read to `out`, and tells how many bytes were read and how it stands.
+    ///
+    /// Control characters inside strings, which JSON forbids and models write, come out as their escapes.
+    pub fn scan(&mut self, text: &str, out: &mut String) -> (usize, Progress) {
+        let bytes = text.as_bytes();
+        let (mut at, mut copied) = (0, 0);
+        let progress = loop {
+            if self.expect == Expect::Done {
+                break Progress::Done;
+            }
+            let Some(&byte) = bytes.get(at) else { break Progress::More };
+            if let Expect::String { .. } = self.expect
+                && byte < 0x20
+            {
+                out.push_str(&text[copied..at]);
+                escape(byte, out);
+                at += 1;
+                copied = at;
+                continue;
+            }
+            match self.step(byte) {
+                Step::Taken => at += 1,
+                Step::Again => {}
+                Step::Refused => break Progress::Malformed,
+            }
+        };
+        out.push_str(&text[copied..at]);
+        (at, progress)
+    }
+
+    /// Whether the value would be complete if nothing followed: a number at the top has no end of its own.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        let number_end = matches!(
+            self.expect,
+            Expect::Number(Number::Zero | Number::Whole | Number::Fraction | Number::ExponentDigits)
+        );
+        self.expect == Expect::Done || (self.depth == 0 && number_end)
+    }
+
+    /// Whether the next character stands inside a string.
+    #[must_use]
+    pub fn in_string(&self) -> bool {
+        matches!(self.expect, Expect::String { .. } | Expect::Escape { .. } | Expect::Hex { .. })
+    }
+
+    fn step(&mut self, byte: u8) -> Step {
+        let blank = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        match self.expect {
+            Expect::Value | Expect::FirstItem | Expect::FirstKey | Expect::Key | Expect::Colon | Expect::AfterValue
+                if blank =>
+            {
+                Step::Taken
+            }
+            Expect::FirstItem if byte == b']' => self.close(),
+            Expect::Value | Expect::FirstItem => self.value(byte),
+            Expect::FirstKey if byte == b'}' => self.close(),
+            Expect::FirstKey | Expect::Key if byte == b'"' => self.to(Expect::String { key: true }),
+            Expect::Colon if byte == b':' => self.to(Expect::Value),
+            Expect::AfterValue => match (byte, self.in_object()) {
+                (b',', true) => self.to(Expect::Key),
+                (b',', false) => self.to(Expect::Value),
+                (b'}', true) | (b']', false) => self.close(),
+                _ => Step::Refused,
+            },
+            Expect::String { key } => match byte {
+                b'"' if key => self.to(Expect::Colon),
+                b'"' => self.end_value(),
+                b'\\' => self.to(Expect::Escape { key }),
+                _ => Step::Taken,
+            },
+            Expect::Escape { key } => match byte {
+                b'u' => self.to(Expect::Hex { key, left: 4 }),
+                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.to(Expect::String { key }),
+                _ => Step::Refused,
+            },
+            Expect::Hex { key, left } if byte.is_ascii_hexdigit() => {
+                self.to(if left > 1 { Expect::Hex { key, left: left - 1 } } else { Expect::String { key } })
+            }
+            Expect::Number(number) => self.number(number, byte),
+            Expect::Literal { word, at } => {
+                let letters = WORDS.get(usize::from(word)).copied().unwrap_or_default();
+                if letters.get(usize::from(at)) != Some(&byte) {
+                    Step::Refused
+                } else if usize::from(at) + 1 == letters.len() {
+                    self.end_value()
+                } else {
+                    self.to(Expect::Literal { word, at: at + 1 })
+                }
+            }
+            Expect::FirstKey | Expect::Key | Expect::Colon | Expect::Hex { .. } | Expect::Done => Step::Refused,
+        }
+    }
+
+    fn value(&mut self, byte: u8) -> Step {
+        match byte {
+            b'{' => self.open(true),
+            b'[' => self.open(false),
+            b'"' => self.to(Expect::String { key: false }),
+            b't' => self.to(Expect::Literal { word: 0, at: 1 }),
+            b'f' => self.to(Expect::Literal { word: 1, at: 1 }),
+            b'n' => self.to(Expect::Literal { word: 2, at: 1 }),
+            b'-' => self.to(Expect::Number(Number::Minus)),
+            b'0' => self.to(Expect::Number(Number::Zero)),
+            b'1'..=b'9' => self.to(Expect::Number(Number::Whole)),
+            _ => Step::Refused,
+        }
+    }
+
+    fn number(&mut self, number: Number, byte: u8) -> Step {
+        let next = match (number, byte) {
+            (Number::Minus, b'0') => Number::Zero,
+            (Number::Minus, b'1'..=b'9') | (Number::Whole, b'0'..=b'9') => Number::Whole,
+            (Number::Zero | Number::Whole, b'.') => Number::Point,
+            (Number::Point | Number::Fraction, b'0'..=b'9') => Number::Fraction,
+            (Number::Zero | Number::Whole | Number::Fraction, b'e' | b'E') => Number::Exponent,
+            (Number::Exponent, b'+' | b'-') => Number::ExponentSign,
+            (Number::Exponent | Number::ExponentSign | Number::ExponentDigits, b'0'..=b'9') => {
+                Number::ExponentDigits
+            }
+            (Number::Zero | Number::Whole | Number::Fraction | Number::ExponentDigits, _) => {
+                self.end_value();
+                return Step::Again;
+            }
+            _ => return Step::Refused,
+        };
+        self.to(Expect::Number(next))
+    }
+
+    fn to(&mut self, expect: Expect) -> Step {
+        self.expect = expect;
+        Step::Taken
+    }
+
+    fn end_value(&mut self) -> Step {
+        self.to(if self.depth == 0 { Expect::Done } else { Expect::AfterValue })
+    }
+
+    fn open(&mut self, object: bool) -> Step {
+        if self.depth >= MAX_DEPTH {
+            return Step::Refused;
+        }
+        let (byte, bit) = (usize::from(self.depth / 8), self.depth % 8);
+        if self.objects.len() <= byte {
+            self.objects.resize(byte + 1, 0);
+        }
+        if let Some(levels) = self.objects.get_mut(byte) {
+            *levels = (*levels & !(1 << bit)) | (u8::from(object) << bit);
+        }
+        self.depth += 1;
+        self.to(if object { Expect::FirstKey } else { Expect::FirstItem })
+    }
+
+    fn close(&mut self) -> Step {
+        self.depth = self.depth.saturating_sub(1);
+        self.objects.truncate(usize::from(self.depth.div_ceil(8)));
+        self.end_value()
+    }
+
+    fn in_object(&self) -> bool {
+        let level = self.depth.saturating_sub(1);
+        self.objects.get(usize::from(level / 8)).is_some_and(|levels| levels >> (level % 8) & 1 == 1)
+    }
+}
+
+enum Step {
+    Taken,
+    Again,
+    Refused,
+}
+
+/// The JSON escape of a control character.
+fn escape(byte: u8, out: &mut String) {
+    match byte {
+        b'\n' => out.push_str("\\n"),
+        b'\r' => out.push_str("\\r"),
+        b'\t' => out.push_str("\\t"),
+        _ => {
+            const DIGITS: &[u8; 16] = b"0123456789abcdef";
+            out.push_str("\\u00");
+            out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            out.push(char::from(DIGITS[usize::from(byte & 15)]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Well-formed by RFC 8259; `serde_json` is the reference.
+    #[test]
+    fn it_accepts_what_serde_json_accepts_in_any_pieces() {
+        let texts = [
+            "{}", "[]", "{\"a\": [1, -0.5e+3, true, null, \"x\\u00e9\\\"}\"]}", "\"s\"", "[[[{}]], {\"k\": {}}]",
+            "{\"a\" 1}", "{,}", "[1,]", "{\"a\": }", "tru", "[01]", "{\"a\": \"\\x\"}", "-", "1.", "{]", "[}", "nul]",
+        ];
+        for text in texts {
+            let expected = serde_json::from_str::<serde_json::Value>(text).is_ok();
+            for cut in 0..=text.len() {
+                let (mut scanner, mut out) = (Scanner::default(), String::new());
+                let (read, progress) = scanner.scan(&text[..cut], &mut out);
+                let whole = if progress == Progress::More {
+                    scanner.scan(&text[cut..], &mut out);
+                    out == text && scanner.is_complete()
+                } else {
+                    read == text.len() && scanner.is_complete()
+                };
+                assert_eq!(whole, expected, "{text} cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn control_characters_inside_strings_are_escaped() {
+        let mut out = String::new();
+        let read = Scanner::default().scan("[\"a\nb\u{1}\",\n1] rest", &mut out);
+        assert_eq!((read, out.as_str()), ((11, Progress::Done), "[\"a\\nb\\u0001\",\n1]"));
+    }
+}

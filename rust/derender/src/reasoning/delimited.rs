@@ -1,0 +1,171 @@
+//! The delimited family: reasoning stands between two markers.
+//!
+//! ```text
+//! <think>reasoning</think>answer
+//! reasoning</think>answer             (the prompt, or the model's habit, opened the block)
+//! ```
+//!
+//! The block is read once: markers in the answer are text of the answer.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Opening, ReasoningParser, Split};
+use crate::parse::{Build, Context, Input, Markers, Segment, Until};
+
+/// What output without any marker is, where the prompt does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unmarked {
+    /// Reasoning: the model thinks from its first token on.
+    Reasoning,
+    /// The answer, unless the opening marker comes first.
+    Answer,
+}
+
+/// What tells one model of the family from another.
+#[derive(Debug, Clone, Copy)]
+pub struct Spec {
+    pub open: &'static str,
+    pub close: &'static str,
+    /// Markers that end the reasoning without closing it, and belong to the answer: the opener of a tool call.
+    pub interrupt: &'static [&'static str],
+    pub unmarked: Unmarked,
+}
+
+/// A compiled spec.
+pub struct Delimited {
+    spec: Spec,
+    /// The opening marker, the closing marker, and the interrupting ones.
+    markers: Markers,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Mode {
+    /// Before the first text: an opening marker may come, and what it is otherwise is open.
+    Start,
+    Reasoning,
+    Answer,
+}
+
+/// Where the parser stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    mode: Mode,
+    held: String,
+}
+
+/// Blanks before the opening marker that are held back.
+const MAX_BLANKS: usize = 64;
+
+const OPEN: usize = 0;
+const CLOSE: usize = 1;
+
+impl Delimited {
+    /// Compiles a spec for a vocabulary.
+    #[must_use]
+    pub fn new(spec: Spec, build: Build<'_>) -> Self {
+        let mut texts = vec![spec.open, spec.close];
+        texts.extend(spec.interrupt);
+        Self { spec, markers: Markers::new(&texts, build) }
+    }
+
+    fn run(&self, state: &mut State, input: &mut Input, out: &mut dyn Split) {
+        loop {
+            match state.mode {
+                Mode::Answer => {
+                    out.answer(Segment::Text(input.rest()));
+                    input.advance(input.rest().len());
+                    if let Some((id, text)) = input.take_special() {
+                        out.answer(Segment::Special { id, text: &text });
+                    }
+                    return;
+                }
+                Mode::Start => {
+                    // Only what the model writes first can open a block.
+                    let blanks = input.rest().len() - input.rest().trim_start().len();
+                    let text = &input.rest()[blanks..];
+                    let open = self.markers.text(OPEN);
+                    if blanks > MAX_BLANKS {
+                        state.mode = Mode::Answer;
+                    } else if self.markers.special(OPEN).is_none() && text.starts_with(open) {
+                        input.advance(blanks + open.len());
+                        state.mode = Mode::Reasoning;
+                    } else if text.is_empty() && input.is_final() {
+                        match input.take_special_after_blanks() {
+                            Some((id, _)) if self.markers.of_id(id) == Some(OPEN) => state.mode = Mode::Reasoning,
+                            Some((id, text)) => {
+                                state.mode = Mode::Answer;
+                                out.answer(Segment::Special { id, text: &text });
+                            }
+                            None => return,
+                        }
+                    } else if !input.is_final() && (text.is_empty() || open.starts_with(text)) {
+                        return;
+                    } else {
+                        state.mode = Mode::Answer;
+                    }
+                }
+                Mode::Reasoning => {
+                    let (text, until) = input.until(&self.markers);
+                    out.reasoning(text);
+                    match until {
+                        // The opening marker inside reasoning, or once more, is no text of it.
+                        Until::Marker(OPEN) | Until::Special { .. } => {}
+                        Until::Marker(CLOSE) => state.mode = Mode::Answer,
+                        Until::Marker(index) => {
+                            state.mode = Mode::Answer;
+                            let text = self.markers.text(index);
+                            match self.markers.special(index) {
+                                Some(id) => out.answer(Segment::Special { id, text }),
+                                None => out.answer(Segment::Text(text)),
+                            }
+                        }
+                        Until::End => return,
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl ReasoningParser for Delimited {
+    type State = State;
+
+    fn opening(&self, prompt: &[u32], build: Build<'_>) -> Opening {
+        super::opening::of_prompt(prompt, self.spec.open, self.spec.close, build)
+    }
+
+    fn start(&self, opening: Opening, context: &Context) -> State {
+        let unmarked = match self.spec.unmarked {
+            Unmarked::Reasoning if context.thinking != Some(false) => Mode::Reasoning,
+            Unmarked::Reasoning | Unmarked::Answer => Mode::Start,
+        };
+        let mode = match opening {
+            Opening::Open => Mode::Reasoning,
+            Opening::Closed => Mode::Answer,
+            Opening::Neutral => unmarked,
+        };
+        State { mode, held: String::new() }
+    }
+
+    fn feed(&self, state: &mut State, segment: Segment<'_>, out: &mut dyn Split) {
+        if state.mode == Mode::Answer && state.held.is_empty() {
+            out.answer(segment);
+            return;
+        }
+        let mut input = Input::new(&mut state.held, segment);
+        self.run(state, &mut input, out);
+        input.hold(&mut state.held);
+    }
+
+    fn finish(&self, state: &mut State, out: &mut dyn Split) {
+        let mut input = Input::last(&mut state.held);
+        self.run(state, &mut input, out);
+        if state.mode == Mode::Start {
+            out.answer(Segment::Text(input.rest()));
+        }
+    }
+
+    fn is_reasoning(&self, state: &State) -> bool {
+        state.mode == Mode::Reasoning
+    }
+}

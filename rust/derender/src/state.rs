@@ -1,0 +1,102 @@
+//! `stream_state`: what a client carries from chunk to chunk.
+//!
+//! `{"v": 1, "s": "…"}`, where `s` is base64 of a tag and the choice's state. The tag is a keyed hash over the state
+//! and all that it is bound to: the tokenizer, the parsers, the tools and stop strings of the request, the request id
+//! and the choice's index. A state that was cut, altered by mistake, or sent for another request, choice or model does
+//! not verify.
+//!
+//! The key comes from those same facts, so that every replica of a server has it: the tag finds faults, it is no
+//! secret. Who forges a state deliberately harms only the answer to his own request, since a state holds nothing but
+//! text of that answer; it is decoded as untrusted input.
+
+use std::hash::Hasher;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
+use dragoman_protocol::{Bounds, Error, Fields, Result, bounds};
+use serde_json::{Value, json};
+use siphasher::sip128::{Hasher128, SipHasher24};
+
+/// The version of the layout.
+const VERSION: i64 = 1;
+const TAG: usize = 16;
+
+/// What a state belongs to.
+pub struct Binding<'b> {
+    /// Tokenizer and parsers of the server.
+    pub server: u64,
+    /// What the client asked for: [`crate::options::Options::binding`].
+    pub request: &'b [u8],
+    pub request_id: &'b str,
+    pub endpoint: &'b str,
+    pub index: i64,
+}
+
+impl Binding<'_> {
+    fn tag(&self, state: &[u8]) -> [u8; TAG] {
+        let mut hasher = SipHasher24::new_with_keys(self.server, VERSION.unsigned_abs());
+        for part in [self.request, self.request_id.as_bytes(), self.endpoint.as_bytes(), state] {
+            hasher.write_u64(part.len() as u64);
+            hasher.write(part);
+        }
+        hasher.write_i64(self.index);
+        hasher.finish128().as_bytes()
+    }
+
+    /// Writes a state.
+    #[must_use]
+    pub fn write(&self, state: &[u8]) -> Value {
+        let mut bytes = self.tag(state).to_vec();
+        bytes.extend_from_slice(state);
+        json!({"v": VERSION, "s": BASE64.encode(bytes)})
+    }
+
+    /// Reads a state back. None: the object holds no state of ours, and the stream begins.
+    ///
+    /// # Errors
+    /// A bad-request error for a state that is too long, of another version, altered, or not of this stream.
+    pub fn read(&self, state: &Fields<'_, '_>, limits: &Bounds) -> Result<Option<Vec<u8>>> {
+        let refuse = |why: &str| Err(Error::bad_parameter("stream_state", format!("stream_state {why}")));
+        check_foreign(state, limits)?;
+        let Some(text) = state.string("s")? else { return Ok(None) };
+        bounds::state_bytes(text.len(), limits)?;
+        if state.integer("v")? != Some(VERSION) {
+            return refuse("is of another version: start the stream again");
+        }
+        let Ok(bytes) = BASE64.decode(text) else { return refuse("is damaged: it is no base64") };
+        let Some((tag, state)) = bytes.split_at_checked(TAG) else { return refuse("is damaged: it is cut short") };
+        if tag != self.tag(state) {
+            return refuse("does not belong to this model, request and choice, or was altered");
+        }
+        Ok(Some(state.to_vec()))
+    }
+}
+
+/// Fields of vLLM's own state are accepted and ignored, within bounds on their types and size.
+fn check_foreign(state: &Fields<'_, '_>, limits: &Bounds) -> Result<()> {
+    for key in ["prefix_offset", "read_offset", "logprob_text_offset"] {
+        if let Some(number) = state.integer(key)? {
+            bounds::token_count(&state.path(key), number)?;
+        }
+    }
+    for key in ["role_sent", "tools_streamed"] {
+        state.boolean(key)?;
+    }
+    for key in ["prev_tokens", "last_tool_call_ids"] {
+        if let Some(items) = state.list(key)? {
+            bounds::count(&state.path(key), items.len(), limits.state_bytes)?;
+        }
+        state.strings(key)?;
+    }
+    for key in ["output_token_ids", "output_chunk_lens", "logprob_context_token_ids"] {
+        if let Some(items) = state.list(key)? {
+            bounds::count(&state.path(key), items.len(), limits.state_bytes)?;
+            for item in items {
+                let path = state.path(key);
+                let number = dragoman_protocol::fields::integer(item, &path)?;
+                bounds::token_count(&path, number)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! Hermes 2 Pro, Qwen 2.5 and Qwen 3:
+//!
+//! ```text
+//! <tool_call>
+//! {"name": "get_weather", "arguments": {"city": "Oslo"}}
+//! </tool_call>
+//! ```
+
+use super::json_block::{KEYS, Spec};
+
+pub const SPEC: Spec = Spec {
+    open: &["<tool_call>"],
+    close: &["</tool_call>"],
+    list: false,
+    separators: &[],
+    bare: false,
+    keys: KEYS,
+};

@@ -1,0 +1,127 @@
+//! Tool-call parsers: families as code, models as constants.
+//!
+//! # How to add a model
+//!
+//! 1. `tool/NAME.rs`: a doc comment that shows the wire form, and `pub const SPEC` of its family's `Spec`.
+//! 2. `mod NAME;` below and one line in [`build`], by the name that vLLM's `--tool-call-parser` has for it.
+//! 3. `tests/fixtures/tool/NAME.toml` at the root of the repository: outputs and what they mean, each with its source.
+//!
+//! `cargo test -p dragoman-derender` then runs the fixtures and, where `../shared` is there, every
+//! `conformance/derender/NAME__*.jsonl`: one-shot, in chunks of every size, with the state written out and read back
+//! between them.
+//!
+//! # How to add a family
+//!
+//! A family is a file here with a `Spec`, a compiled parser that keeps its [`Markers`](crate::parse::Markers), a
+//! plain `State` (derive `Serialize, Deserialize, Clone, Default`) and an implementation of [`ToolParser`]. The rules:
+//!
+//! * `feed` gets segments cut anywhere and must come to the same events for every cut. [`Input`](crate::parse::Input)
+//!   does the holding back: read with `until(markers)`, or look at `rest()` and `advance`; what is left unread is held
+//!   for the next segment (`hold`). Hold only what is undecided; never the output so far.
+//! * A special token comes as [`Segment::Special`]; a marker that is one in this vocabulary matches by its id only
+//!   ([`Markers`](crate::parse::Markers) sees to that). A special token that no marker claims is not text: drop it,
+//!   unless it stands inside a value.
+//! * Arguments go out as they come. A format that is not JSON writes JSON: the opening brace, keys and values as each
+//!   is complete; a value that needs its end to be typed is held, and nothing else is. Schemas are in [`Context`].
+//! * `ToolCallEnd` only when the call is whole. Malformed text before a call has begun is content with its markers;
+//!   after that it is passed on as arguments, and the call gets no end.
+//! * White space before and after calls needs no care: the message drops it.
+//! * No panics, no recursion on input, time linear in the output.
+
+mod call_object;
+mod forced;
+mod hermes;
+pub mod json_block;
+
+use std::sync::Arc;
+
+pub use call_object::{CallObject, Keys};
+pub use forced::{Forced, Form};
+
+use crate::parse::{AnyState, Build, Context, Events, Segment, State};
+use json_block::JsonBlock;
+
+/// What a parser is built from.
+pub type ToolBuild<'v> = Build<'v>;
+
+/// The parsers' names, as vLLM's `--tool-call-parser` has them.
+pub const NAMES: &[&str] = &["hermes"];
+
+/// Builds a parser by its name.
+#[must_use]
+pub fn build(name: &str, build: ToolBuild<'_>) -> Option<Arc<dyn AnyToolParser>> {
+    Some(match name {
+        "hermes" => Arc::new(JsonBlock::new(hermes::SPEC, build)),
+        _ => return None,
+    })
+}
+
+/// A parser of tool calls: an immutable spec. All that changes is in the state.
+pub trait ToolParser: Send + Sync {
+    type State: State;
+
+    /// The state before any output.
+    fn start(&self) -> Self::State;
+
+    /// Reads the next segment of the answer, reasoning already taken out.
+    fn feed(&self, state: &mut Self::State, segment: Segment<'_>, context: &Context, events: &mut Events);
+
+    /// No more comes: what is held goes out.
+    fn finish(&self, state: &mut Self::State, context: &Context, events: &mut Events);
+
+    /// Whether this special token opens a call in the model's own form. See [`Forced`].
+    fn is_opener(&self, id: u32) -> bool;
+
+    /// Whether the model's own form of a call may begin with `{` or `[`. See [`Forced`].
+    fn begins_with_json(&self) -> bool {
+        false
+    }
+}
+
+/// A [`ToolParser`] of any state.
+pub trait AnyToolParser: Send + Sync {
+    /// See [`ToolParser::start`].
+    fn start(&self) -> AnyState;
+    /// See [`ToolParser::feed`].
+    fn feed(&self, state: &mut AnyState, segment: Segment<'_>, context: &Context, events: &mut Events);
+    /// See [`ToolParser::finish`].
+    fn finish(&self, state: &mut AnyState, context: &Context, events: &mut Events);
+    /// See [`ToolParser::is_opener`].
+    fn is_opener(&self, id: u32) -> bool;
+    /// See [`ToolParser::begins_with_json`].
+    fn begins_with_json(&self) -> bool;
+    /// The state as bytes.
+    fn save(&self, state: &AnyState) -> Vec<u8>;
+    /// The state that [`AnyToolParser::save`] wrote; none where the bytes are something else.
+    fn load(&self, bytes: &[u8]) -> Option<AnyState>;
+}
+
+impl<P: ToolParser> AnyToolParser for P {
+    fn start(&self) -> AnyState {
+        AnyState::new(ToolParser::start(self))
+    }
+
+    fn feed(&self, state: &mut AnyState, segment: Segment<'_>, context: &Context, events: &mut Events) {
+        ToolParser::feed(self, state.get(|| ToolParser::start(self)), segment, context, events);
+    }
+
+    fn finish(&self, state: &mut AnyState, context: &Context, events: &mut Events) {
+        ToolParser::finish(self, state.get(|| ToolParser::start(self)), context, events);
+    }
+
+    fn is_opener(&self, id: u32) -> bool {
+        ToolParser::is_opener(self, id)
+    }
+
+    fn begins_with_json(&self) -> bool {
+        ToolParser::begins_with_json(self)
+    }
+
+    fn save(&self, state: &AnyState) -> Vec<u8> {
+        state.save::<P::State>()
+    }
+
+    fn load(&self, bytes: &[u8]) -> Option<AnyState> {
+        AnyState::load::<P::State>(bytes)
+    }
+}

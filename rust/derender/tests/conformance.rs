@@ -1,0 +1,142 @@
+//! Every case of `../shared/conformance/derender` whose parsers are registered.
+//!
+//! `DRAGOMAN_CASES=hermes__qwen3__qwen3/one_call cargo test -p dragoman-derender --test conformance -- --nocapture`
+//! runs the cases whose names contain the text, and says what differs.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Differences, Message, Models, Output, Served, cases, shared, squeezed};
+
+/// What is wrong with a case, if anything.
+fn check(case: &Value, served: &Served) -> Result<(), String> {
+    let Some(mut output) = Output::of_case(case, served) else { return Ok(()) };
+    let whole = output.whole();
+    let refused = case["response"]["status"].as_u64().is_some_and(|status| status >= 400);
+    let suspect = !case["suspect"].is_null();
+    let message = match (&whole, refused) {
+        (Ok(choice), false) => Message::of_answer(choice),
+        (Err(_), true) => return Ok(()),
+        (Ok(choice), true) if suspect => Message::of_answer(choice),
+        (Err(_), false) if suspect => return Ok(()),
+        (Ok(_), true) => return Err("the reference refuses, and we answer".to_owned()),
+        (Err(error), false) => return Err(format!("refused: {error}")),
+    };
+    expected(case, &message)?;
+    consistent(&output, &message)?;
+    if output.finish_reason == "stop" && output.stop_reason.is_null() && case.get("with_eos").is_some() {
+        for &eos in served.eos.iter().take(1) {
+            output.ids.push(json!(eos));
+            let choice = output.whole().map_err(|error| format!("with EOS: refused: {error}"))?;
+            same("with EOS", &Message::of_answer(&choice), &message)?;
+            consistent(&output, &message)?;
+        }
+    }
+    Ok(())
+}
+
+fn same(how: &str, got: &Message, wanted: &Message) -> Result<(), String> {
+    if got == wanted { Ok(()) } else { Err(format!("{how}: {got:?}\n    but one-shot: {wanted:?}")) }
+}
+
+/// The same message however the ids are cut.
+fn consistent(output: &Output<'_>, message: &Message) -> Result<(), String> {
+    let count = output.ids.len();
+    let random: Vec<usize> = (0..count).map(|place| 1 + (place * 7919 + count * 31) % 5).collect();
+    let sizes: [&[usize]; 7] = [&[1], &[2], &[3], &[4], &[7], &[usize::MAX], &random];
+    for sizes in sizes {
+        let how = format!("in chunks of {:?}", sizes.iter().take(3).collect::<Vec<_>>());
+        let (streamed, _) = output.streamed(sizes).map_err(|error| format!("{how}: {error}"))?;
+        same(&how, &streamed, message)?;
+    }
+    Ok(())
+}
+
+/// What the data says: the author's reading, or the reference's answer where no fault of it is known.
+fn expected(case: &Value, message: &Message) -> Result<(), String> {
+    let trusted = case["suspect"].is_null();
+    let codes: Vec<&str> = case["systematic"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let reference = &case["response"];
+    let intent = &case["intent"];
+    let (content, reasoning, calls) = if intent.is_object() {
+        let calls = intent["tool_calls"].as_array().into_iter().flatten();
+        let calls = calls.map(|call| (call["name"].as_str().unwrap_or_default().to_owned(), call["arguments"].clone()));
+        (intent["content"].clone(), intent["reasoning"].clone(), calls.collect::<Vec<_>>())
+    } else if trusted && reference["message"].is_object() {
+        let answer = Message::of_answer(reference);
+        (json!(answer.content), json!(answer.reasoning), answer.values())
+    } else {
+        return Ok(());
+    };
+    let text = |value: &Value| squeezed(value.as_str().unwrap_or_default());
+    if squeezed(&message.content) != text(&content) {
+        return Err(format!("content {:?}, expected {content}", message.content));
+    }
+    if squeezed(&message.reasoning) != text(&reasoning) {
+        return Err(format!("reasoning {:?}, expected {reasoning}", message.reasoning));
+    }
+    if message.values() != calls {
+        return Err(format!("calls {:?}, expected {calls:?}", message.values()));
+    }
+    let named = case["chat_request"]["tool_choice"].is_object();
+    let engine = &case["finish_reason"];
+    let finish = if engine == "stop" && !calls.is_empty() && !named { json!("tool_calls") } else { engine.clone() };
+    let reference_is_right = trusted && codes.is_empty() && reference["finish_reason"].is_string();
+    let finish = if reference_is_right && !intent.is_object() { reference["finish_reason"].clone() } else { finish };
+    if message.finish_reason != finish {
+        return Err(format!("finish_reason {}, expected {finish}", message.finish_reason));
+    }
+    Ok(())
+}
+
+#[test]
+fn parser_cases_hold_one_shot_and_streamed() {
+    let Some(shared) = shared() else { return };
+    let differences = Differences::read();
+    let filter = std::env::var("DRAGOMAN_CASES").unwrap_or_default();
+    let mut models = Models::default();
+    let mut files: Vec<_> = std::fs::read_dir(shared.join("conformance/derender"))
+        .expect("the data")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .collect();
+    files.sort();
+    let mut failures = Vec::new();
+    println!("{:55} {:>6} {:>6} {:>8}", "file", "pass", "fail", "differs");
+    for file in files {
+        let name = file.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
+        let parts: Vec<&str> = name.split("__").collect();
+        let [tool, reasoning, model] = parts[..] else { continue };
+        if tool == "wire" || (tool == "none" && reasoning == "none") {
+            continue;
+        }
+        let mut flags = Vec::new();
+        if tool != "none" {
+            flags.extend(["--tool-call-parser", tool, "--enable-auto-tool-choice"]);
+        }
+        if reasoning != "none" {
+            flags.extend(["--reasoning-parser", reasoning]);
+        }
+        let Some(served) = models.serve(&shared, model, &flags, json!({})) else { continue };
+        let (mut pass, mut fail, mut differs) = (0, 0, 0);
+        for case in cases(&file) {
+            let case_name = case["name"].as_str().unwrap_or_default();
+            if !case_name.contains(&filter) {
+                continue;
+            }
+            match check(&case, &served) {
+                Ok(()) => pass += 1,
+                Err(_) if differences.lists(case_name) => differs += 1,
+                Err(why) => {
+                    fail += 1;
+                    failures.push(format!("{case_name}: {why}\n    output: {}", case["output_text"]));
+                }
+            }
+        }
+        println!("{name:55} {pass:6} {fail:6} {differs:8}");
+    }
+    for failure in failures.iter().take(60) {
+        println!("{failure}");
+    }
+    assert!(failures.is_empty(), "{} cases differ from the data", failures.len());
+}
