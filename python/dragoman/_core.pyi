@@ -71,8 +71,12 @@ class Renderer:
         template: Template | None,
         config: bytes,
         compile: Callable[[str], Template] | None = None,
+        derenderer: Derenderer | None = None,
     ) -> None:
-        """`compile` turns the source of a request's template into a `Template`; without it they are refused."""
+        """`compile` turns the source of a request's template into a `Template`; without it they are refused.
+
+        `derenderer` lends its reasoning parser, which tells whether a prompt ends the reasoning.
+        """
 
     def chat(self, body: bytes, request_id: str | None = None) -> bytes: ...
     def completions(self, body: bytes, request_id: str | None = None) -> bytes: ...

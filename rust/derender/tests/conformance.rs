@@ -55,12 +55,14 @@ fn consistent(output: &Output<'_>, message: &Message) -> Result<(), String> {
 /// What the data says: the author's reading, or the reference's answer where no fault of it is known.
 fn expected(case: &Value, message: &Message) -> Result<(), String> {
     let trusted = case["suspect"].is_null();
-    let codes: Vec<&str> = case["systematic"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let codes: Vec<&str> =
+        case["systematic"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let reference = &case["response"];
     let intent = &case["intent"];
     let (content, reasoning, calls) = if intent.is_object() {
         let calls = intent["tool_calls"].as_array().into_iter().flatten();
-        let calls = calls.map(|call| (call["name"].as_str().unwrap_or_default().to_owned(), call["arguments"].clone()));
+        let calls = calls
+            .map(|call| (call["name"].as_str().unwrap_or_default().to_owned(), call["arguments"].clone()));
         (intent["content"].clone(), intent["reasoning"].clone(), calls.collect::<Vec<_>>())
     } else if trusted && reference["message"].is_object() {
         let answer = Message::of_answer(reference);
@@ -80,9 +82,11 @@ fn expected(case: &Value, message: &Message) -> Result<(), String> {
     }
     let named = case["chat_request"]["tool_choice"].is_object();
     let engine = &case["finish_reason"];
-    let finish = if engine == "stop" && !calls.is_empty() && !named { json!("tool_calls") } else { engine.clone() };
+    let finish =
+        if engine == "stop" && !calls.is_empty() && !named { json!("tool_calls") } else { engine.clone() };
     let reference_is_right = trusted && codes.is_empty() && reference["finish_reason"].is_string();
-    let finish = if reference_is_right && !intent.is_object() { reference["finish_reason"].clone() } else { finish };
+    let finish =
+        if reference_is_right && !intent.is_object() { reference["finish_reason"].clone() } else { finish };
     if message.finish_reason != finish {
         return Err(format!("finish_reason {}, expected {finish}", message.finish_reason));
     }

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use dragoman_derender::ChoiceStream;
 use dragoman_protocol::ServingConfig;
+use dragoman_protocol::generate_response::StopReason;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -12,7 +13,7 @@ use crate::tokenizer::{TokenIds, Tokenizer};
 
 #[pyclass(frozen, module = "dragoman._core")]
 pub struct Derenderer {
-    inner: dragoman_derender::Derenderer,
+    pub inner: Arc<dragoman_derender::Derenderer>,
 }
 
 #[pymethods]
@@ -20,11 +21,9 @@ impl Derenderer {
     #[new]
     fn new(py: Python<'_>, tokenizer: &Tokenizer, config: &[u8]) -> PyResult<Self> {
         let tokenizer = Arc::clone(&tokenizer.inner);
-        let inner = enter(py, || {
-            let config = ServingConfig::from_json(config)?;
-            dragoman_derender::Derenderer::new(tokenizer, Arc::new(config))
-        })?;
-        Ok(Self { inner })
+        let config = enter(py, || ServingConfig::from_json(config))?;
+        let inner = enter(py, || dragoman_derender::Derenderer::new(tokenizer, Arc::new(config)))?;
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// The response body, and whether parsers ran over the text.
@@ -57,7 +56,7 @@ pub struct DerenderStream {
 }
 
 #[derive(FromPyObject)]
-enum StopReason {
+enum PyStopReason {
     TokenId(i64),
     Text(String),
 }
@@ -75,14 +74,17 @@ impl DerenderStream {
         &self,
         py: Python<'py>,
         finish_reason: Option<&str>,
-        stop_reason: Option<StopReason>,
+        stop_reason: Option<PyStopReason>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let stop_reason = stop_reason.map(|reason| match reason {
-            StopReason::TokenId(id) => dragoman_derender::StopReason::TokenId(id),
-            StopReason::Text(text) => dragoman_derender::StopReason::Text(text),
+            PyStopReason::TokenId(id) => StopReason::Token(id),
+            PyStopReason::Text(text) => StopReason::Text(text),
         });
         let delta = enter(py, || {
-            self.inner.lock().unwrap_or_else(PoisonError::into_inner).finish(finish_reason, stop_reason)
+            self.inner
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .finish(finish_reason, stop_reason.as_ref())
         })?;
         Ok(PyBytes::new(py, &delta))
     }

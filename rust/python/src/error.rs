@@ -24,6 +24,13 @@ pub enum Fault {
     Request(dragoman_protocol::Error),
     Template(dragoman_template::TemplateError),
     Tokenizer(dragoman_tokenizer::Error),
+    Derender(dragoman_derender::Error),
+}
+
+impl From<dragoman_derender::Error> for Fault {
+    fn from(error: dragoman_derender::Error) -> Self {
+        Self::Derender(error)
+    }
 }
 
 impl From<dragoman_protocol::Error> for Fault {
@@ -50,6 +57,7 @@ pub fn raise(py: Python<'_>, fault: Fault) -> PyErr {
         Fault::Request(error) => request_error(py, &error),
         Fault::Template(error) => PyValueError::new_err(error.to_string()),
         Fault::Tokenizer(error) => PyValueError::new_err(error.to_string()),
+        Fault::Derender(error) => PyValueError::new_err(error.to_string()),
     }
 }
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use dragoman_protocol::{Result, ServingConfig};
-use dragoman_render::{Parts, RequestTemplates};
+use dragoman_render::{Parts, Reasoning, RequestTemplates};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::derender::Derenderer;
 use crate::error::enter;
 use crate::template::{Compiler, Template};
 use crate::tokenizer::Tokenizer;
@@ -19,19 +20,22 @@ pub struct Renderer {
 #[pymethods]
 impl Renderer {
     #[new]
-    #[pyo3(signature = (tokenizer, template, config, compile = None))]
+    #[pyo3(signature = (tokenizer, template, config, compile = None, derenderer = None))]
     fn new(
         py: Python<'_>,
         tokenizer: &Tokenizer,
         template: Option<&Template>,
         config: &[u8],
         compile: Option<Py<PyAny>>,
+        derenderer: Option<&Derenderer>,
     ) -> PyResult<Self> {
         let config = enter(py, || ServingConfig::from_json(config))?;
         let parts = Parts {
             template: template.map(|template| template.inner.clone()),
             request_templates: compile.map(|compile| RequestTemplates::new(Arc::new(Compiler { compile }))),
-            ..Parts::default()
+            reasoning: derenderer.filter(|derenderer| derenderer.inner.has_reasoning_parser()).map(
+                |derenderer| Arc::new(ReasoningParser(Arc::clone(&derenderer.inner))) as Arc<dyn Reasoning>,
+            ),
         };
         Ok(Self {
             inner: dragoman_render::Renderer::new(Arc::clone(&tokenizer.inner), Arc::new(config), parts),
@@ -84,6 +88,15 @@ impl Renderer {
 
     fn detokenize<'py>(&self, py: Python<'py>, body: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         answer(py, || self.inner.detokenize(body))
+    }
+}
+
+/// The derenderer's reasoning parser, as the render side knows it.
+struct ReasoningParser(Arc<dragoman_derender::Derenderer>);
+
+impl Reasoning for ReasoningParser {
+    fn ended(&self, prompt: &[u32]) -> bool {
+        self.0.prompt_ends_reasoning(prompt)
     }
 }
 

@@ -9,6 +9,7 @@ use dragoman_template::{Rendered, TemplateInput};
 use crate::mask::assistant_mask;
 use crate::messages::conversation;
 use crate::prompt::Prompt;
+use crate::tool_grammar::tool_grammar;
 use crate::variables::{Asked, Variables, variables};
 use crate::{Renderer, error};
 
@@ -79,13 +80,9 @@ impl Renderer {
         if self.config.tool_call_parser.is_some() || self.config.reasoning_parser.is_some() {
             sampling_params.skip_special_tokens = false;
         }
-        if let Some(grammar) = &self.parts.tool_grammar
-            && let Some(tag) = grammar.structural_tag(&request)?
-            && sampling_params.structured_outputs.is_none()
-        {
-            let outputs =
-                dragoman_protocol::StructuredOutputs { structural_tag: Some(tag), ..Default::default() };
-            sampling_params.structured_outputs = Some(outputs);
+        if sampling_params.structured_outputs.is_none() {
+            sampling_params.structured_outputs =
+                tool_grammar(self.config.tool_call_parser.as_deref(), &request)?;
         }
         let (reasoning_ended, reasoning_parser_kwargs) = self.reasoning(&request, &prompt, &variables)?;
         Ok(GenerateRequest {

@@ -16,9 +16,10 @@ mod renderer;
 mod responses;
 mod template;
 mod tokenize;
+mod tool_grammar;
 mod tools;
 mod variables;
 
-pub use parsers::{Reasoning, ToolGrammar};
+pub use parsers::Reasoning;
 pub use renderer::{Parts, Renderer};
 pub use template::{Compile, Fallback, RequestTemplates, Template};

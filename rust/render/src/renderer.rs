@@ -6,7 +6,7 @@ use dragoman_protocol::{Error, Result, ServingConfig};
 use dragoman_template::{Budget, ContentFormat};
 use dragoman_tokenizer::Tokenizer;
 
-use crate::{Reasoning, RequestTemplates, Template, ToolGrammar};
+use crate::{Reasoning, RequestTemplates, Template};
 
 /// Renders requests of every API to generate requests.
 pub struct Renderer {
@@ -24,7 +24,6 @@ pub struct Parts {
     /// Without it templates of requests are refused.
     pub request_templates: Option<RequestTemplates>,
     pub reasoning: Option<Arc<dyn Reasoning>>,
-    pub tool_grammar: Option<Arc<dyn ToolGrammar>>,
 }
 
 impl Renderer {

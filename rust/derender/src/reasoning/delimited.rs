@@ -91,7 +91,9 @@ impl Delimited {
                         state.mode = Mode::Reasoning;
                     } else if text.is_empty() && input.is_final() {
                         match input.take_special_after_blanks() {
-                            Some((id, _)) if self.markers.of_id(id) == Some(OPEN) => state.mode = Mode::Reasoning,
+                            Some((id, _)) if self.markers.of_id(id) == Some(OPEN) => {
+                                state.mode = Mode::Reasoning
+                            }
                             Some((id, text)) => {
                                 state.mode = Mode::Answer;
                                 out.answer(Segment::Special { id, text: &text });
