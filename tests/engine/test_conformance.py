@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dragoman.engine import Engine, InvalidRequestError, TokenLogprob
-from tests.engine.collect import run
-from tests.engine.conftest import SHARED
+from .collect import run
+from .conftest import SHARED
 
 CASES_FILE = SHARED / "conformance" / "engine.jsonl"
 TOLERANCE = 0.05
