@@ -29,7 +29,12 @@ LONG = SamplingParams(temperature=0.0, ignore_eos=True)
 
 
 def build(path: Path, **settings: Any) -> Engine:
-    defaults: dict[str, Any] = {"device": "cpu", "dtype": "float32", "kv_cache_memory_bytes": 8 << 20, "seed": 1}
+    defaults: dict[str, Any] = {
+        "device": "cpu",
+        "dtype": "float32",
+        "kv_cache_memory_bytes": 8 << 20,
+        "seed": 1,
+    }
     return Engine(EngineConfig(model=path, **(defaults | settings)))
 
 
@@ -205,9 +210,7 @@ def test_thousand_random_requests_leave_no_block(tiny_llama: Path) -> None:
             pending.append(item)
             if rng.random() < 0.2:
                 engine.abort([f"r{rng.randrange(number + 1)}"])
-        reasons = {
-            choice.finish_reason for item in pending for choice in item.result().choices.values()
-        }
+        reasons = {choice.finish_reason for item in pending for choice in item.result().choices.values()}
         assert reasons <= {"stop", "length", "abort"}
         assert {"length", "abort"} <= reasons
         assert all_blocks_free(engine)
@@ -247,7 +250,9 @@ def test_same_ids_alone_and_among_others(engine: Engine) -> None:
     greedy = SamplingParams(temperature=0.0, max_tokens=20, ignore_eos=True, frequency_penalty=1.05)
     alone = [Pending(engine, PROMPT, params).result().token_ids for params in (drawn, greedy)]
     others = [
-        Pending(engine, [step % 250 for step in range(length)], SamplingParams(temperature=0.8, max_tokens=30))
+        Pending(
+            engine, [step % 250 for step in range(length)], SamplingParams(temperature=0.8, max_tokens=30)
+        )
         for length in range(3, 33)
     ]
     together = [Pending(engine, PROMPT, params) for params in (drawn, greedy)]
@@ -275,7 +280,9 @@ def test_prefix_cache_and_salt(tiny_llama: Path) -> None:
         prompt = [(11 * step) % 250 for step in range(50)]
 
         def cached(**options: Any) -> int:
-            return run(engine, prompt, options=options, temperature=0.0, max_tokens=1).outputs[0].cached_tokens
+            return (
+                run(engine, prompt, options=options, temperature=0.0, max_tokens=1).outputs[0].cached_tokens
+            )
 
         assert cached() == 0
         assert cached() == 48
@@ -361,9 +368,7 @@ def test_asyncio_bridge(engine: Engine) -> None:
     expected = Pending(engine, PROMPT, params).result().token_ids
 
     async def collect(name: str) -> list[int]:
-        return [
-            token async for output in engine.generate(name, PROMPT, params) for token in output.token_ids
-        ]
+        return [token async for output in engine.generate(name, PROMPT, params) for token in output.token_ids]
 
     async def main() -> list[list[int]]:
         return await asyncio.gather(*(collect(f"async-{number}") for number in range(5)))

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from dragoman.engine import Engine, EngineConfig
+
 from .collect import run
 from .conftest import TINY_LLAMA
 
