@@ -74,8 +74,13 @@ async def outputs(services: Services, call: GenerateCall) -> AsyncGenerator[Toke
                 engine_id, call.token_ids, call.params, priority=call.priority, cache_salt=call.cache_salt
             ),
         )
+        waited = services.metrics.first_token
+        since = time.perf_counter()
         async with aclosing(stream):
             async for output in stream:
+                now = time.perf_counter()
+                waited.observe(now - since)
+                waited, since = services.metrics.token_gap, now
                 if output.finish_reason == "error":
                     raise ApiError("internal", output.error or "the engine failed")
                 yield output
