@@ -9,13 +9,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dragoman._core import RequestError, __version__
+    from dragoman._core import Encoding, RequestError, Tokenizer, __version__
     from dragoman.derenderer import Derenderer, DerenderStream
     from dragoman.renderer import Renderer
+    from dragoman.template import ChatTemplate, Rendered
 
-__all__ = ["DerenderStream", "Derenderer", "Renderer", "RequestError", "__version__"]
+__all__ = [
+    "ChatTemplate",
+    "DerenderStream",
+    "Derenderer",
+    "Encoding",
+    "Rendered",
+    "Renderer",
+    "RequestError",
+    "Tokenizer",
+    "__version__",
+]
 
 _HOMES = {
+    "ChatTemplate": "dragoman.template",
+    "Encoding": "dragoman._core",
+    "Rendered": "dragoman.template",
+    "Tokenizer": "dragoman._core",
     "DerenderStream": "dragoman.derenderer",
     "Derenderer": "dragoman.derenderer",
     "Renderer": "dragoman.renderer",

@@ -49,6 +49,11 @@ class Metrics:
             buckets=BUCKETS,
             registry=self.registry,
         )
+        self.template_fallback = Gauge(
+            "dragoman:template_fallback",
+            "1 where the chat template is rendered by jinja2, which is slower",
+            registry=self.registry,
+        )
         self.load = 0
 
     def page(self) -> bytes:
