@@ -124,7 +124,11 @@ fn drop_nulls(answer: &mut Value) {
 }
 
 /// The prompt's length: as the caller counts it, as its ids count it, or as the engine counted it.
-fn prompt_tokens(request: &DerenderRequest<'_, '_>, response: &GenerateResponse<'_, '_>, prompt: &[u32]) -> i64 {
+fn prompt_tokens(
+    request: &DerenderRequest<'_, '_>,
+    response: &GenerateResponse<'_, '_>,
+    prompt: &[u32],
+) -> i64 {
     if let Some(&count) = request.prompt_tokens.as_ref().and_then(|counts| counts.first()) {
         return count;
     }
@@ -143,7 +147,12 @@ pub(crate) fn token_ids(options: &Options, generated: &GenerateChoice<'_, '_>, s
     json!(shown.collect::<Vec<u32>>())
 }
 
-fn logprobs(derenderer: &Derenderer, choice: &mut Choice, generated: &GenerateChoice<'_, '_>, step: &Step) -> Value {
+fn logprobs(
+    derenderer: &Derenderer,
+    choice: &mut Choice,
+    generated: &GenerateChoice<'_, '_>,
+    step: &Step,
+) -> Value {
     let context = &mut choice.plain.context;
     match &generated.logprobs {
         None => {

@@ -88,7 +88,9 @@ impl Pipeline<'_> {
         let mut run = Run { pipeline: self, events: Events::default(), text: String::new(), fired: None };
         // A stop token that the request does not name is known by the stop reason that comes with it.
         let named = match finish {
-            Some(Finish { reason: "stop", stop_reason: Some(StopReason::Token(id)) }) => u32::try_from(*id).ok(),
+            Some(Finish { reason: "stop", stop_reason: Some(StopReason::Token(id)) }) => {
+                u32::try_from(*id).ok()
+            }
             _ => None,
         };
         for (index, &id) in ids.iter().enumerate() {
@@ -117,8 +119,11 @@ impl Pipeline<'_> {
             run.note_stop(choice);
         }
         let calls = |index: u32| call_id(choice.plain.seed, index);
-        let assembler =
-            Assembler { parallel: self.options.parallel, trims: self.options.tool.is_some(), call_id: &calls };
+        let assembler = Assembler {
+            parallel: self.options.parallel,
+            trims: self.options.tool.is_some(),
+            call_id: &calls,
+        };
         let mut message = std::mem::take(&mut choice.plain.message);
         assembler.take(&mut message, &mut run.events, &mut step.delta);
         let ends = finish.is_some() || choice.plain.stopped.is_some();
@@ -135,9 +140,11 @@ impl Pipeline<'_> {
 
     /// Settles the finish reason.
     fn end(&self, choice: &Choice, finish: Option<Finish<'_>>, step: &mut Step) {
-        let stopped = choice.plain.stopped.and_then(|index| self.options.stops.strings().get(usize::from(index)));
+        let stopped =
+            choice.plain.stopped.and_then(|index| self.options.stops.strings().get(usize::from(index)));
         let reason = if stopped.is_some() { "stop" } else { finish.map_or("stop", |finish| finish.reason) };
-        let called = choice.plain.message.complete > 0 && !matches!(self.options.choice, ToolChoice::Named(_));
+        let called =
+            choice.plain.message.complete > 0 && !matches!(self.options.choice, ToolChoice::Named(_));
         step.finish_reason =
             Some(if reason == "stop" && called { "tool_calls".to_owned() } else { reason.to_owned() });
         step.stop_reason = match stopped {
@@ -283,10 +290,14 @@ impl Answer<'_, '_> {
         }
         let options = self.run.pipeline.options;
         match (&options.tool, &mut *self.tool) {
-            (Some(parser), Some(state)) => parser.feed(state, segment, &options.context, &mut self.run.events),
+            (Some(parser), Some(state)) => {
+                parser.feed(state, segment, &options.context, &mut self.run.events)
+            }
             _ => match segment {
                 Segment::Text(text) => self.run.events.content(text),
-                Segment::Special { text, .. } if !options.skip_special_tokens => self.run.events.content(text),
+                Segment::Special { text, .. } if !options.skip_special_tokens => {
+                    self.run.events.content(text)
+                }
                 Segment::Special { .. } => {}
             },
         }

@@ -47,7 +47,8 @@ pub fn whole(
             let echoed = echoed(derenderer, options, prompt);
             choice.plain.characters = u32::try_from(echoed.chars().count()).unwrap_or(u32::MAX);
             let logprobs = logprobs(derenderer, &mut choice, generated, &step);
-            let prompt_ids = if options.return_token_ids && !prompt.is_empty() { json!(prompt) } else { Value::Null };
+            let prompt_ids =
+                if options.return_token_ids && !prompt.is_empty() { json!(prompt) } else { Value::Null };
             choices.push(json!({
                 "index": first_index + number,
                 "text": echoed + &step.delta.content,
@@ -158,13 +159,21 @@ fn echoed(derenderer: &Derenderer, options: &Options, prompt: &[u32]) -> String 
 }
 
 /// Transfer parameters: those of all responses, where they agree.
-fn transfer(responses: &[GenerateResponse<'_, '_>], of: impl Fn(&GenerateResponse<'_, '_>) -> Value) -> Value {
+fn transfer(
+    responses: &[GenerateResponse<'_, '_>],
+    of: impl Fn(&GenerateResponse<'_, '_>) -> Value,
+) -> Value {
     let mut values = responses.iter().map(of);
     let Some(first) = values.next() else { return Value::Null };
     if values.all(|value| value == first) { first } else { Value::Null }
 }
 
-fn logprobs(derenderer: &Derenderer, choice: &mut Choice, generated: &GenerateChoice<'_, '_>, step: &Step) -> Value {
+fn logprobs(
+    derenderer: &Derenderer,
+    choice: &mut Choice,
+    generated: &GenerateChoice<'_, '_>,
+    step: &Step,
+) -> Value {
     let (context, offset) = (&mut choice.plain.context, &mut choice.plain.characters);
     match &generated.logprobs {
         None => {

@@ -46,11 +46,16 @@ impl Derenderer {
         let build = Build { tokenizer: &tokenizer, vocabulary: &vocabulary };
         let parsers = Parsers {
             reasoning: match named(config.reasoning_parser.as_ref()) {
-                Some(name) => Some(reasoning::build(name, build).ok_or_else(|| Error::unknown("reasoning", name, reasoning::NAMES))?),
+                Some(name) => Some(
+                    reasoning::build(name, build)
+                        .ok_or_else(|| Error::unknown("reasoning", name, reasoning::NAMES))?,
+                ),
                 None => None,
             },
             tool: match named(config.tool_call_parser.as_ref()) {
-                Some(name) => Some(tool::build(name, build).ok_or_else(|| Error::unknown("tool-call", name, tool::NAMES))?),
+                Some(name) => Some(
+                    tool::build(name, build).ok_or_else(|| Error::unknown("tool-call", name, tool::NAMES))?,
+                ),
                 None => None,
             },
             auto: config.enable_auto_tool_choice,
@@ -127,7 +132,13 @@ impl Derenderer {
         let seed = seed(&[chat_request.unwrap_or_default()]);
         let pipeline = Pipeline { detokenizer: &self.detokenizer, options: &options, seed };
         let choice = pipeline.start(prompt_token_ids, self.build());
-        Ok(ChoiceStream { detokenizer: self.detokenizer.clone(), vocab_size: self.config.vocab_size, options, choice, seed })
+        Ok(ChoiceStream {
+            detokenizer: self.detokenizer.clone(),
+            vocab_size: self.config.vocab_size,
+            options,
+            choice,
+            seed,
+        })
     }
 
     pub(crate) fn build(&self) -> Build<'_> {
@@ -155,8 +166,13 @@ impl Derenderer {
         };
         let request_id = chunk.request_id.unwrap_or_default();
         let binding = options.binding();
-        let binding =
-            Binding { server: self.fingerprint, request: &binding, request_id, endpoint, index: generated.index };
+        let binding = Binding {
+            server: self.fingerprint,
+            request: &binding,
+            request_id,
+            endpoint,
+            index: generated.index,
+        };
         let read = match state {
             Some(state) => binding.read(state, &self.config.bounds)?,
             None => None,
@@ -242,7 +258,11 @@ impl ChoiceStream {
     ///
     /// # Errors
     /// None that a caller can cause.
-    pub fn finish(&mut self, finish_reason: Option<&str>, stop_reason: Option<&StopReason>) -> Result<Vec<u8>> {
+    pub fn finish(
+        &mut self,
+        finish_reason: Option<&str>,
+        stop_reason: Option<&StopReason>,
+    ) -> Result<Vec<u8>> {
         self.step(&[], Some(Finish { reason: finish_reason.unwrap_or("stop"), stop_reason }))
     }
 
@@ -281,7 +301,10 @@ pub(crate) fn seed(parts: &[&[u8]]) -> u64 {
 }
 
 /// The token counts of a chunk's answer, where the engine sent any.
-pub(crate) fn chunk_usage(request: &DerenderRequest<'_, '_>, chunk: &GenerateResponse<'_, '_>) -> Option<Value> {
+pub(crate) fn chunk_usage(
+    request: &DerenderRequest<'_, '_>,
+    chunk: &GenerateResponse<'_, '_>,
+) -> Option<Value> {
     let prompt_tokens = request.prompt_tokens.as_ref().and_then(|counts| counts.first()).copied();
     chunk.usage.map(|engine| usage::of_chunk(engine, prompt_tokens))
 }

@@ -55,8 +55,7 @@ impl Detokenizer {
         let tail = &prompt[prompt.len().saturating_sub(SEED)..];
         match self.vocabulary.decoding() {
             Decoding::ByteLevel => {
-                let bytes: Vec<u8> =
-                    tail.iter().flat_map(|&id| self.vocabulary.bytes(id)).copied().collect();
+                let bytes: Vec<u8> = tail.iter().flat_map(|&id| self.vocabulary.bytes(id)).copied().collect();
                 state.pending = utf8::incomplete_suffix(&bytes).to_vec();
             }
             Decoding::Pieces { strip } => {
@@ -64,8 +63,11 @@ impl Detokenizer {
                     state.strip = u8::try_from(strip).unwrap_or(u8::MAX);
                 }
                 let run = tail.iter().rev().take_while(|&&id| self.vocabulary.is_byte(id)).count();
-                let bytes: Vec<u8> =
-                    tail[tail.len() - run..].iter().flat_map(|&id| self.vocabulary.bytes(id)).copied().collect();
+                let bytes: Vec<u8> = tail[tail.len() - run..]
+                    .iter()
+                    .flat_map(|&id| self.vocabulary.bytes(id))
+                    .copied()
+                    .collect();
                 state.pending = utf8::incomplete_suffix(&bytes).to_vec();
             }
             Decoding::Generic => {
@@ -80,7 +82,12 @@ impl Detokenizer {
     pub fn push(&self, state: &mut State, id: u32, text: &mut String) {
         match self.vocabulary.decoding() {
             Decoding::ByteLevel => {
-                utf8::push(&mut state.pending, self.vocabulary.bytes(id), utf8::Replacement::PerSequence, text);
+                utf8::push(
+                    &mut state.pending,
+                    self.vocabulary.bytes(id),
+                    utf8::Replacement::PerSequence,
+                    text,
+                );
             }
             Decoding::Pieces { .. } if self.vocabulary.is_byte(id) => {
                 state.strip = 0;

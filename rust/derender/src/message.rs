@@ -105,12 +105,6 @@ impl Assembler<'_> {
 }
 
 impl Delta {
-    /// Whether nothing is new.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.content.is_empty() && self.reasoning.is_empty() && self.calls.is_empty()
-    }
-
     /// The members of a stream's `delta`.
     #[must_use]
     pub fn into_delta(self, role: bool) -> Value {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use dragoman_protocol::generation::Generation;
-use dragoman_protocol::{ChatRequest, CompletionRequest, Fields, Json, Result, ServingConfig, ToolChoice, json};
+use dragoman_protocol::{
+    ChatRequest, CompletionRequest, Fields, Json, Result, ServingConfig, ToolChoice, json,
+};
 use serde_json::{Map, Value};
 
 use crate::parse::{Build, Context, Tool};
@@ -67,7 +69,12 @@ impl Options {
     ///
     /// # Errors
     /// What [`ChatRequest::parse`] refuses.
-    pub fn chat(request: &Fields<'_, '_>, parsers: &Parsers, build: Build<'_>, config: &ServingConfig) -> Result<Self> {
+    pub fn chat(
+        request: &Fields<'_, '_>,
+        parsers: &Parsers,
+        build: Build<'_>,
+        config: &ServingConfig,
+    ) -> Result<Self> {
         let chat = ChatRequest::parse(request, config)?;
         let native = parsers.tool.clone().filter(|_| chat.tools.is_some());
         let tool: Option<Arc<dyn AnyToolParser>> = match &chat.tool_choice {

@@ -64,7 +64,9 @@ impl Binding<'_> {
             return refuse("is of another version: start the stream again");
         }
         let Ok(bytes) = BASE64.decode(text) else { return refuse("is damaged: it is no base64") };
-        let Some((tag, state)) = bytes.split_at_checked(TAG) else { return refuse("is damaged: it is cut short") };
+        let Some((tag, state)) = bytes.split_at_checked(TAG) else {
+            return refuse("is damaged: it is cut short");
+        };
         if tag != self.tag(state) {
             return refuse("does not belong to this model, request and choice, or was altered");
         }

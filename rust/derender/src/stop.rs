@@ -56,7 +56,11 @@ impl Stops {
             }
             state.held[from..].find(string).map(|at| from + at + string.len())
         };
-        let found = self.strings.iter().filter_map(|string| Some((ends(string)?, string))).min_by_key(|found| found.0);
+        let found = self
+            .strings
+            .iter()
+            .filter_map(|string| Some((ends(string)?, string)))
+            .min_by_key(|found| found.0);
         if let Some((end, string)) = found {
             let cut = if self.include { end } else { end - string.len() };
             out.push_str(&state.held[..cut]);

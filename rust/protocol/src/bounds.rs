@@ -278,5 +278,8 @@ pub fn state_bytes(bytes: usize, limits: &Bounds) -> Result<()> {
         return Ok(());
     }
     let limit = limits.state_bytes;
-    Err(Error::bad_parameter("stream_state", format!("stream_state has {bytes} bytes; at most {limit} are accepted")))
+    Err(Error::bad_parameter(
+        "stream_state",
+        format!("stream_state has {bytes} bytes; at most {limit} are accepted"),
+    ))
 }

@@ -95,7 +95,10 @@ fn prompt_tokens(body: &Fields<'_, '_>, single: bool) -> Result<Option<Vec<i64>>
         return Ok(Some(vec![count(value, path)?]));
     }
     let counts = fields::list(value, path)?.iter().enumerate();
-    counts.map(|(index, value)| count(value, &join(path, &index.to_string()))).collect::<Result<_>>().map(Some)
+    counts
+        .map(|(index, value)| count(value, &join(path, &index.to_string())))
+        .collect::<Result<_>>()
+        .map(Some)
 }
 
 fn prompt_token_ids(
@@ -125,7 +128,10 @@ pub fn refuse_empty(response: &GenerateResponse<'_, '_>) -> Result<()> {
     match response.choices.iter().find(|choice| choice.token_ids.is_empty()) {
         Some(choice) if response.choices.iter().all(|choice| choice.token_ids.is_empty()) => {
             let id = response.request_id.unwrap_or_default();
-            Err(Error::bad_request(format!("choice {} in response {id:?} has empty or null token_ids", choice.index)))
+            Err(Error::bad_request(format!(
+                "choice {} in response {id:?} has empty or null token_ids",
+                choice.index
+            )))
         }
         _ => Ok(()),
     }

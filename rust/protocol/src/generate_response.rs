@@ -113,7 +113,8 @@ impl<'v, 'a> GenerateChoice<'v, 'a> {
             Some(Json::Str(text)) => Some(StopReason::Text(text.to_string())),
             Some(value) => Some(StopReason::Token(fields::integer(value, &fields.path("stop_reason"))?)),
         };
-        let logprobs = fields.object("logprobs")?.map(|logprobs| logprob_content(&logprobs, config)).transpose()?;
+        let logprobs =
+            fields.object("logprobs")?.map(|logprobs| logprob_content(&logprobs, config)).transpose()?;
         Ok(Self {
             index,
             token_ids,

@@ -35,7 +35,8 @@ impl Vocabulary {
         let decoding = decoding(tokenizer);
         let added = tokenizer.inner().get_added_tokens_decoder();
         let size = tokenizer.vocab_size();
-        let (mut arena, mut ends, mut flags) = (Vec::new(), Vec::with_capacity(size), Vec::with_capacity(size));
+        let (mut arena, mut ends, mut flags) =
+            (Vec::new(), Vec::with_capacity(size), Vec::with_capacity(size));
         for id in 0..u32::try_from(size).unwrap_or(u32::MAX) {
             let mut flag = 0;
             if let Some(token) = tokenizer.token(id) {
@@ -167,6 +168,10 @@ fn decoding(tokenizer: &Tokenizer) -> Decoding {
 
 /// FNV-1a over all that decides a decode: the same on every machine and in every build.
 fn fingerprint(arena: &[u8], ends: &[u32], flags: &[u8]) -> u64 {
-    let bytes = arena.iter().copied().chain(ends.iter().flat_map(|end| end.to_le_bytes())).chain(flags.iter().copied());
+    let bytes = arena
+        .iter()
+        .copied()
+        .chain(ends.iter().flat_map(|end| end.to_le_bytes()))
+        .chain(flags.iter().copied());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

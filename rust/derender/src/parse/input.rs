@@ -50,7 +50,8 @@ impl Markers {
 
     /// The first marker in `text`: the earliest, and of those that begin together the longest.
     fn find(&self, text: &str) -> Option<(usize, usize)> {
-        let found = self.textual().filter_map(|(index, marker)| Some((text.find(marker)?, marker.len(), index)));
+        let found =
+            self.textual().filter_map(|(index, marker)| Some((text.find(marker)?, marker.len(), index)));
         let first = found.min_by_key(|&(at, length, _)| (at, std::cmp::Reverse(length)));
         first.map(|(at, _, index)| (at, index))
     }
@@ -72,7 +73,9 @@ impl Markers {
         let longest = self.textual().map(|(_, marker)| marker.len()).max().unwrap_or(0);
         let from = text.len().saturating_sub(longest.saturating_sub(1));
         let mut starts = (from..text.len()).filter(|&at| text.is_char_boundary(at));
-        starts.find(|&at| self.textual().any(|(_, marker)| marker.starts_with(&text[at..]))).unwrap_or(text.len())
+        starts
+            .find(|&at| self.textual().any(|(_, marker)| marker.starts_with(&text[at..])))
+            .unwrap_or(text.len())
     }
 }
 

@@ -118,7 +118,12 @@ impl Scanner {
     fn step(&mut self, byte: u8) -> Step {
         let blank = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         match self.expect {
-            Expect::Value | Expect::FirstItem | Expect::FirstKey | Expect::Key | Expect::Colon | Expect::AfterValue
+            Expect::Value
+            | Expect::FirstItem
+            | Expect::FirstKey
+            | Expect::Key
+            | Expect::Colon
+            | Expect::AfterValue
                 if blank =>
             {
                 Step::Taken
@@ -159,7 +164,9 @@ impl Scanner {
                     self.to(Expect::Literal { word, at: at + 1 })
                 }
             }
-            Expect::FirstKey | Expect::Key | Expect::Colon | Expect::Hex { .. } | Expect::Done => Step::Refused,
+            Expect::FirstKey | Expect::Key | Expect::Colon | Expect::Hex { .. } | Expect::Done => {
+                Step::Refused
+            }
         }
     }
 
@@ -263,8 +270,23 @@ mod tests {
     #[test]
     fn it_accepts_what_serde_json_accepts_in_any_pieces() {
         let texts = [
-            "{}", "[]", "{\"a\": [1, -0.5e+3, true, null, \"x\\u00e9\\\"}\"]}", "\"s\"", "[[[{}]], {\"k\": {}}]",
-            "{\"a\" 1}", "{,}", "[1,]", "{\"a\": }", "tru", "[01]", "{\"a\": \"\\x\"}", "-", "1.", "{]", "[}", "nul]",
+            "{}",
+            "[]",
+            "{\"a\": [1, -0.5e+3, true, null, \"x\\u00e9\\\"}\"]}",
+            "\"s\"",
+            "[[[{}]], {\"k\": {}}]",
+            "{\"a\" 1}",
+            "{,}",
+            "[1,]",
+            "{\"a\": }",
+            "tru",
+            "[01]",
+            "{\"a\": \"\\x\"}",
+            "-",
+            "1.",
+            "{]",
+            "[}",
+            "nul]",
         ];
         for text in texts {
             let expected = serde_json::from_str::<serde_json::Value>(text).is_ok();

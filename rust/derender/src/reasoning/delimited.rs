@@ -91,7 +91,9 @@ impl Delimited {
                         state.mode = Mode::Reasoning;
                     } else if text.is_empty() && input.is_final() {
                         match input.take_special_after_blanks() {
-                            Some((id, _)) if self.markers.of_id(id) == Some(OPEN) => state.mode = Mode::Reasoning,
+                            Some((id, _)) if self.markers.of_id(id) == Some(OPEN) => {
+                                state.mode = Mode::Reasoning
+                            }
                             Some((id, text)) => {
                                 state.mode = Mode::Answer;
                                 out.answer(Segment::Special { id, text: &text });
@@ -140,6 +142,8 @@ impl ReasoningParser for Delimited {
             Unmarked::Reasoning | Unmarked::Answer => Mode::Start,
         };
         let mode = match opening {
+            // A template may open the block for a client that switched thinking off; the model then answers.
+            Opening::Open if context.thinking == Some(false) => Mode::Start,
             Opening::Open => Mode::Reasoning,
             Opening::Closed => Mode::Answer,
             Opening::Neutral => unmarked,

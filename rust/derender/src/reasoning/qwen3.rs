@@ -10,9 +10,5 @@
 
 use super::delimited::{Spec, Unmarked};
 
-pub const SPEC: Spec = Spec {
-    open: "<think>",
-    close: "</think>",
-    interrupt: &["<tool_call>"],
-    unmarked: Unmarked::Reasoning,
-};
+pub const SPEC: Spec =
+    Spec { open: "<think>", close: "</think>", interrupt: &["<tool_call>"], unmarked: Unmarked::Reasoning };

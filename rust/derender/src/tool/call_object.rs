@@ -99,7 +99,9 @@ impl CallObject {
 
     /// One step: the bytes read, and how it stands where it does not go on.
     fn step(&mut self, keys: Keys, text: &str, events: &mut Events) -> (usize, Option<Progress>) {
-        if matches!(self.at, At::Value) || (matches!(self.at, At::FirstKey | At::Key) && self.scanner.in_string()) {
+        if matches!(self.at, At::Value)
+            || (matches!(self.at, At::FirstKey | At::Key) && self.scanner.in_string())
+        {
             return self.scan(keys, text, events);
         }
         let Some(byte) = text.bytes().next() else { return (0, Some(Progress::More)) };

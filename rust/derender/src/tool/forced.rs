@@ -213,7 +213,9 @@ impl AnyToolParser for Forced {
     fn finish(&self, state: &mut AnyState, context: &Context, events: &mut Events) {
         let state = self.state(state);
         match (state.plain.mode, &self.form) {
-            (Mode::Undecided, Form::Named(name)) if state.plain.seen && state.plain.held.trim().is_empty() => {
+            (Mode::Undecided, Form::Named(name))
+                if state.plain.seen && state.plain.held.trim().is_empty() =>
+            {
                 // A function without parameters whose grammar let only blanks through.
                 state.plain.held.clear();
                 events.call(name, None, "{}");

@@ -50,7 +50,10 @@ pub fn model_directory(shared: &Path, model: &str) -> Option<PathBuf> {
 }
 
 fn read_json(path: &Path) -> Value {
-    std::fs::read_to_string(path).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null)
+    std::fs::read_to_string(path)
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or(Value::Null)
 }
 
 /// The ids that stop a generation, by the model's files.
@@ -101,7 +104,8 @@ impl Models {
             return None;
         }
         let config = read_json(&directory.join("config.json"));
-        let vocab_size = config["vocab_size"].as_u64().or_else(|| config["text_config"]["vocab_size"].as_u64());
+        let vocab_size =
+            config["vocab_size"].as_u64().or_else(|| config["text_config"]["vocab_size"].as_u64());
         let number = |name: &str| flag(name).and_then(|value| value.parse::<i64>().ok());
         let eos = eos_token_ids(&directory, &tokenizer);
         let settings = json!({
@@ -166,7 +170,8 @@ impl Message {
         self.content += &text(&delta["content"]);
         self.reasoning += &text(&delta["reasoning"]);
         for call in delta["tool_calls"].as_array().cloned().unwrap_or_default() {
-            let index = usize::try_from(call["index"].as_u64().ok_or("a call without index")?).expect("an index");
+            let index =
+                usize::try_from(call["index"].as_u64().ok_or("a call without index")?).expect("an index");
             if index == self.calls.len() {
                 self.calls.push((text(&call["id"]), text(&call["function"]["name"]), String::new()));
             } else if index + 1 != self.calls.len() || call.get("id").is_some() {
@@ -280,13 +285,20 @@ impl Differences {
         let text = std::fs::read_to_string(path).expect("the list of differences");
         let table: toml::Table = text.parse().expect("a table");
         let derender = table.get("derender").and_then(toml::Value::as_table).cloned().unwrap_or_default();
-        Self(derender.into_iter().map(|(name, why)| (name, why.as_str().unwrap_or_default().to_owned())).collect())
+        Self(
+            derender
+                .into_iter()
+                .map(|(name, why)| (name, why.as_str().unwrap_or_default().to_owned()))
+                .collect(),
+        )
     }
 
     /// Whether a case is listed.
     pub fn lists(&self, name: &str) -> bool {
         self.0.iter().any(|(pattern, _)| match pattern.split_once('*') {
-            Some((start, end)) => name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end),
+            Some((start, end)) => {
+                name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+            }
             None => pattern == name,
         })
     }
