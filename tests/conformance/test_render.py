@@ -44,11 +44,9 @@ async def ask(client: httpx.AsyncClient, case: dict[str, Any]) -> httpx.Response
     headers = case["headers"] or {}
     if isinstance(case["body"], str):
         return await client.request(method or "POST", path, content=case["body"].encode(), headers=headers)
-    return (
-        await client.request(method or "POST", path, json=case["body"], headers=headers)
-        if case["body"] is not None
-        else await client.request(method or "POST", path, headers=headers)
-    )
+    return await client.request(
+        method or "POST", path, json=case["body"], headers=headers
+    ) if case["body"] is not None else await client.request(method or "POST", path, headers=headers)
 
 
 def sampling(params: dict[str, Any]) -> dict[str, Any]:
@@ -59,9 +57,7 @@ def sampling(params: dict[str, Any]) -> dict[str, Any]:
     values = {**defaults, **params}
     grammar = values["structured_outputs"]
     if grammar is not None:
-        grammar = {
-            name: value for name, value in grammar.items() if value not in (None, False) and name[0] != "_"
-        }
+        grammar = {name: value for name, value in grammar.items() if value not in (None, False) and name[0] != "_"}
         if "structural_tag" in grammar:
             grammar["structural_tag"] = json.loads(grammar["structural_tag"])
         values["structured_outputs"] = grammar
@@ -109,9 +105,7 @@ def compare(case: dict[str, Any], status: int, body: Any) -> str | None:
         return None
     if isinstance(ours, dict) and isinstance(expected, dict):
         keys = [key for key in {*ours, *expected} if ours.get(key, "absent") != expected.get(key, "absent")]
-        return "; ".join(
-            f"{key}: {str(ours.get(key))[:400]}, expected {str(expected.get(key))[:400]}" for key in keys
-        )
+        return "; ".join(f"{key}: {str(ours.get(key))[:400]}, expected {str(expected.get(key))[:400]}" for key in keys)
     return f"{str(ours)[:400]}, expected {str(expected)[:400]}"
 
 

@@ -68,6 +68,8 @@ class Pending:
                 return Answer(choices, outputs)
 
 
-def run(engine: Engine, prompt: Sequence[int], *, options: dict[str, Any] | None = None, **params: Any) -> Answer:
+def run(
+    engine: Engine, prompt: Sequence[int], *, options: dict[str, Any] | None = None, **params: Any
+) -> Answer:
     """Submit a request and wait for its end."""
     return Pending(engine, prompt, SamplingParams(**params), **(options or {})).result()

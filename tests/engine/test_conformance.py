@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from dragoman.engine import Engine, InvalidRequestError, TokenLogprob
-from tests.engine.collect import run
-from tests.engine.conftest import SHARED
+
+from .collect import run
+from .conftest import SHARED
 
 CASES_FILE = SHARED / "conformance" / "engine.jsonl"
 TOLERANCE = 0.05
@@ -157,4 +158,6 @@ def _same_prompt_logprobs(
         assert entry.logprob == pytest.approx(reference["logprob"], abs=BF16_STEPS)
         for other in entry.top:
             if str(other.token_id) in expected:
-                assert other.logprob == pytest.approx(expected[str(other.token_id)]["logprob"], abs=BF16_STEPS)
+                assert other.logprob == pytest.approx(
+                    expected[str(other.token_id)]["logprob"], abs=BF16_STEPS
+                )

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
@@ -20,6 +20,8 @@ from rich.text import Text
 from dragoman.cli.server_process import ServerFailedError, ServerProcess
 
 WIDTH = 100
+# Between two tokens.
+GAP = "  "
 # Neighbouring tokens take turns, so that their borders show.
 TOKEN_COLOURS = ("#9ccfd8", "#f6c177", "#a8d8a0", "#ebbcba", "#c4a7e7")
 SPECIAL_STYLE = "bold white on #56526e"
@@ -89,7 +91,7 @@ def _three_steps(
             render_time,
             [
                 ("chat request", _json(chat)),
-                (f"prompt, {len(prompt)} tokens", _tokens(prompt, _texts(render, model, prompt))),
+                (f"prompt, {len(prompt)} tokens", Chips(prompt, _texts(render, model, prompt))),
             ],
         )
     )
@@ -113,7 +115,7 @@ def _three_steps(
                 ("generate request", _json(shown)),
                 (
                     f"generated, {len(generated)} tokens",
-                    _tokens(generated, _texts(render, model, generated)),
+                    Chips(generated, _texts(render, model, generated)),
                 ),
             ],
         )
@@ -173,18 +175,33 @@ def _json(value: dict[str, Any]) -> Text:
     return lines
 
 
-def _tokens(token_ids: list[int], texts: list[str]) -> Text:
-    """Each token as a coloured chip with its id behind it; line breaks and spaces are made visible."""
-    line = Text()
-    for number, (token, text) in enumerate(zip(token_ids, texts, strict=True)):
-        special = text.startswith("<|") and text.endswith("|>")
-        style = SPECIAL_STYLE if special else f"black on {TOKEN_COLOURS[number % len(TOKEN_COLOURS)]}"
-        # Spaces inside a chip must not break the line.
-        visible = text.replace("\n", "⏎").replace("\t", "⇥").replace(" ", "\u00a0")
-        line.append(visible, style=style)
-        line.append(f"\u00a0{token}", style="dim")
-        line.append("  ")
-    return line
+class Chips:
+    """Tokens as coloured chips, each with its id behind it, wrapped between chips only."""
+
+    def __init__(self, token_ids: list[int], texts: list[str]) -> None:
+        self._chips = [
+            _chip(number, token, text)
+            for number, (token, text) in enumerate(zip(token_ids, texts, strict=True))
+        ]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        line = Text()
+        for chip in self._chips:
+            if line.cell_len and line.cell_len + len(GAP) + chip.cell_len > options.max_width:
+                yield line
+                line = Text()
+            elif line.cell_len:
+                line.append(GAP)
+            line.append_text(chip)
+        yield line
+
+
+def _chip(number: int, token: int, text: str) -> Text:
+    special = text.startswith("<|") and text.endswith("|>")
+    style = SPECIAL_STYLE if special else f"black on {TOKEN_COLOURS[number % len(TOKEN_COLOURS)]}"
+    # Line breaks are made visible; spaces are by the colour, and must not be taken for places to break.
+    visible = text.replace("\n", "⏎").replace("\t", "⇥").replace(" ", "\u00a0")
+    return Text.assemble((visible, style), (f" {token}", "dim"), no_wrap=True)
 
 
 def _usage(usage: dict[str, Any]) -> Text:

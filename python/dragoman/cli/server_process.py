@@ -34,6 +34,7 @@ class ServerProcess:
         self._environment = {**os.environ, **(environment or {}), "PYTHONUNBUFFERED": "1"}
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - open for the life of the object
         self._process: subprocess.Popen[bytes] | None = None
+        self._last_log = ""
         self.url = ""
         self.seconds_to_ready = 0.0
 
@@ -65,8 +66,10 @@ class ServerProcess:
 
     def log(self) -> str:
         """What the server has written to stderr so far."""
-        self._log.seek(0)
-        return self._log.read().decode(errors="replace")
+        if not self._log.closed:
+            self._log.seek(0)
+            self._last_log = self._log.read().decode(errors="replace")
+        return self._last_log
 
     def stop(self) -> int:
         """Asks the server to stop; the exit status. Waits, and in the end kills."""
@@ -80,6 +83,8 @@ class ServerProcess:
             status = process.wait()
         if process.stdout is not None:
             process.stdout.close()
+        self.log()
+        self._log.close()
         return status
 
     def _wait_for_address(self, begin: float) -> str:

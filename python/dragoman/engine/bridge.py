@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 
 from dragoman.engine.output import TokenOutput
 
 
 async def stream(
     begin: Callable[[Callable[[TokenOutput], None]], None], cancel: Callable[[], None]
-) -> AsyncIterator[TokenOutput]:
+) -> AsyncGenerator[TokenOutput, None]:
     """Outputs until the one that says ``finished``.
 
     ``begin`` is given the callback to submit with. ``cancel`` is called where the iterator is left before

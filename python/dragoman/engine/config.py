@@ -53,6 +53,4 @@ class EngineConfig:
                 f"max_num_seqs={self.max_num_seqs}: every running sequence needs one token per step"
             )
         if not 0.0 < self.gpu_memory_utilization <= 1.0:
-            raise ValueError(
-                f"gpu_memory_utilization must be in (0, 1], got {self.gpu_memory_utilization}"
-            )
+            raise ValueError(f"gpu_memory_utilization must be in (0, 1], got {self.gpu_memory_utilization}")

@@ -8,7 +8,7 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from collections.abc import Sequence as AbstractSequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -164,12 +164,17 @@ class Engine:
         *,
         priority: int = 0,
         cache_salt: str | None = None,
-    ) -> AsyncIterator[TokenOutput]:
+    ) -> AsyncGenerator[TokenOutput, None]:
         """The same for asyncio: outputs as they come. Leaving the iterator early aborts the request."""
 
         def begin(on_output: Callable[[TokenOutput], None]) -> None:
             self.submit(
-                request_id, prompt_token_ids, params, priority=priority, cache_salt=cache_salt, on_output=on_output
+                request_id,
+                prompt_token_ids,
+                params,
+                priority=priority,
+                cache_salt=cache_salt,
+                on_output=on_output,
             )
 
         async for output in stream(begin, lambda: self.abort((request_id,))):
@@ -237,7 +242,8 @@ class Engine:
         if min(prompt) < 0 or max(prompt) >= self.vocab_size:
             outside = next(token for token in prompt if not 0 <= token < self.vocab_size)
             raise InvalidRequestError(
-                f"token id {outside} in token_ids is out of vocabulary (0 to {self.vocab_size - 1})", "token_ids"
+                f"token id {outside} in token_ids is out of vocabulary (0 to {self.vocab_size - 1})",
+                "token_ids",
             )
         room = limit - len(prompt)
         arrival = next(self._arrivals)

@@ -54,7 +54,7 @@ class BlockPool:
         return -(-num_tokens // self.block_size)
 
     def allocate(self, count: int) -> list[int] | None:
-        """``count`` fresh blocks with one reference each, or ``None`` (and nothing taken) if too few are free."""
+        """``count`` fresh blocks with one reference each; ``None``, with nothing taken, if too few."""
         if count > len(self._free):
             return None
         blocks = []
@@ -92,7 +92,7 @@ class BlockPool:
                     self._free.move_to_end(block, last=False)
 
     def register(self, block: int, block_hash: BlockHash) -> None:
-        """Say what a full block holds, so that others find it. The first block with a content stays the one."""
+        """Say what a full block holds, so that others find it. The first block with a content stays it."""
         if self.caching and block_hash not in self._block_of_hash:
             self._forget(block)
             self._block_of_hash[block_hash] = block

@@ -30,7 +30,7 @@ class RMSNorm:
         return self._scale(x.float(), dtype or x.dtype)
 
     def after_sum(self, x: Tensor, residual: Tensor) -> tuple[Tensor, Tensor]:
-        """The norm of ``x + residual``, and that sum; only the returned sum is rounded, not what is normed."""
+        """The norm of ``x + residual``, and that sum; the returned sum is rounded, what is normed is not."""
         wide = x + residual if x.dtype is torch.float32 else x.float().add_(residual)
         return self._scale(wide, x.dtype), wide.to(x.dtype)
 
@@ -61,7 +61,7 @@ ACTIVATIONS: dict[str, Activation] = {
 def apply_rotary(heads: Tensor, cos: Tensor, sin: Tensor) -> None:
     """Rotate ``heads`` (``[tokens, heads, head_dim]``) in place, halves paired as Hugging Face pairs them.
 
-    ``cos`` and ``sin`` are float32, ``[tokens, 1, rotary_dim]``; the first half of ``sin`` is already negated.
+    ``cos`` and ``sin`` are float32, ``[tokens, 1, rotary_dim]``; the first half of ``sin`` is negated.
     """
     rotary = cos.shape[-1]
     if rotary != heads.shape[-1]:

@@ -34,14 +34,15 @@ class Linear:
     def __call__(self, x: Tensor) -> Tensor:
         """``x`` is ``[tokens, in_features]``; gives ``[tokens, out_features]``."""
         if self._packed is not None:
-            return torch.ops.mkldnn._linear_pointwise(x, self._packed, self.bias, "none", [], "")
+            product: Tensor = torch.ops.mkldnn._linear_pointwise(x, self._packed, self.bias, "none", [], "")
+            return product
         assert self._weight is not None
         return functional.linear(x, self._weight, self.bias)
 
 
 def can_pack(weight: Tensor) -> bool:
     """Whether oneDNN's blocked layout is available for this weight."""
-    if weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():
+    if weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return False
     if not hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
         return False

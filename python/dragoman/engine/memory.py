@@ -18,9 +18,7 @@ def block_bytes(config: ModelConfig, block_size: int, dtype: torch.dtype) -> int
     return 2 * config.num_layers * config.num_kv_heads * config.head_dim * block_size * dtype.itemsize
 
 
-def count_blocks(
-    engine: EngineConfig, model: ModelConfig, device: torch.device, dtype: torch.dtype
-) -> int:
+def count_blocks(engine: EngineConfig, model: ModelConfig, device: torch.device, dtype: torch.dtype) -> int:
     """Blocks of the cache. Raises ``ValueError`` where not even one sequence of full length fits."""
     size = block_bytes(model, engine.block_size, dtype)
     one_sequence = -(-model.max_positions // engine.block_size)
@@ -29,9 +27,12 @@ def count_blocks(
     elif device.type == "cuda":
         free, total = torch.cuda.mem_get_info(device)
         # What one full step needs beside weights and cache: activations of the widest layer, and logits.
-        working = engine.max_num_batched_tokens * (
-            8 * model.hidden_size + 4 * model.intermediate_size
-        ) * dtype.itemsize + 3 * engine.max_num_seqs * model.vocab_size * 4
+        working = (
+            engine.max_num_batched_tokens
+            * (8 * model.hidden_size + 4 * model.intermediate_size)
+            * dtype.itemsize
+            + 3 * engine.max_num_seqs * model.vocab_size * 4
+        )
         available = int(free - total * (1 - engine.gpu_memory_utilization)) - working
     else:
         wanted = engine.max_num_seqs * one_sequence * size

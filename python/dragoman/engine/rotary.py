@@ -21,7 +21,12 @@ class RotaryTable:
     __slots__ = ("cos", "sin")
 
     def __init__(
-        self, inverse_frequencies: Tensor, positions: int, scale: float, device: torch.device, dtype: torch.dtype
+        self,
+        inverse_frequencies: Tensor,
+        positions: int,
+        scale: float,
+        device: torch.device,
+        dtype: torch.dtype,
     ) -> None:
         angles = torch.outer(torch.arange(positions, dtype=torch.float32), inverse_frequencies.float().cpu())
         cos = angles.cos() * scale

@@ -102,7 +102,8 @@ class ModelRunner:
                 blocks[position // block_size] * block_size + position % block_size
                 for position in range(item.start, end)
             )
-        batch = ForwardBatch(*torch.tensor([token_ids, positions, slots]).to(device).unbind(0))
+        inputs = torch.tensor([token_ids, positions, slots]).to(device)
+        batch = ForwardBatch(inputs[0], inputs[1], inputs[2])
         self._group_decodes(batch, scheduled)
         self._group_prefills(batch, scheduled)
         return batch
@@ -125,7 +126,9 @@ class ModelRunner:
                     num_keys=num_keys,
                     gather=self.attention.gather_index(tables),
                     masks={
-                        window: decode_mask(group, num_keys, window, self.model.device, self.attention.mask_dtype)
+                        window: decode_mask(
+                            group, num_keys, window, self.model.device, self.attention.mask_dtype
+                        )
                         for window in self._windows
                     },
                 )
@@ -167,12 +170,13 @@ class ModelRunner:
             position += count
 
     def _block_tables(self, items: list[ScheduledSequence]) -> Tensor:
-        """Block ids ``[sequences, blocks]``, as many as the longest needs; the rest is block 0, masked out."""
+        """Block ids ``[sequences, blocks]``, as many as the longest needs, filled up with block 0."""
         block_size = self.attention.block_size
         widths = [-(-(item.start + item.num_tokens) // block_size) for item in items]
         width = max(widths)
         tables = [
-            item.sequence.block_ids[:own] + [0] * (width - own) for item, own in zip(items, widths, strict=True)
+            item.sequence.block_ids[:own] + [0] * (width - own)
+            for item, own in zip(items, widths, strict=True)
         ]
         return torch.tensor(tables, device=self.model.device)
 

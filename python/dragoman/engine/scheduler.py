@@ -39,9 +39,9 @@ class Scheduler:
     """Continuous batching with a token budget per step.
 
     Decodes go first, so that they never wait for a prompt; what is left of the budget reads prompts, in
-    chunks if need be. A prompt's blocks are reserved when it is admitted, so only decodes can run short. When blocks run out the sequence that is last in order gives up its
-    blocks and is recomputed later. The sequence that is first in order always makes progress, because the
-    pool holds at least one sequence of full length.
+    chunks if need be. A prompt's blocks are reserved when it is admitted, so only decodes can run short of
+    them. Then the sequence that is last in order gives up its blocks and is recomputed later. The one that
+    is first in order always makes progress, because the pool holds at least one sequence of full length.
     """
 
     def __init__(self, pool: BlockPool, *, max_num_seqs: int, max_num_batched_tokens: int) -> None:

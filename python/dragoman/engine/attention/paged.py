@@ -46,12 +46,16 @@ class PagedAttention:
         self.scale = config.attention_scale or config.head_dim**-0.5
         self.windows = config.windows
         self.layers = [
-            torch.zeros(2 * config.num_kv_heads, num_blocks * block_size, config.head_dim, device=device, dtype=dtype)
+            torch.zeros(
+                2 * config.num_kv_heads, num_blocks * block_size, config.head_dim, device=device, dtype=dtype
+            )
             for _ in range(config.num_layers)
         ]
         self.block_rows = [layer.view(-1, block_size * config.head_dim) for layer in self.layers]
         self._head_offsets = (
-            torch.arange(2 * config.num_kv_heads, device=device).mul_(num_blocks).view(2, 1, config.num_kv_heads, 1)
+            torch.arange(2 * config.num_kv_heads, device=device)
+            .mul_(num_blocks)
+            .view(2, 1, config.num_kv_heads, 1)
         )
 
         # A CPU attends in float32 over a bf16 cache, as vLLM's CPU kernel does: with products in bf16 the
@@ -63,7 +67,7 @@ class PagedAttention:
         self._widened = Workspace(torch.empty((0, width), dtype=torch.float32, device=device))
 
     def gather_index(self, block_tables: Tensor) -> Tensor:
-        """Rows of the block view for ``[sequences, blocks]`` tables, ordered keys/values, sequence, head, block."""
+        """Rows of the block view for ``[sequences, blocks]`` tables: keys, then values; by sequence, head."""
         return (self._head_offsets + block_tables.unsqueeze(1)).view(-1)
 
     def __call__(self, layer: int, heads: Tensor, batch: ForwardBatch) -> Tensor:

@@ -24,4 +24,6 @@ def family_of_gguf(architecture: str) -> Family:
         if architecture in family.gguf_names:
             return family
     known = ", ".join(sorted(name for family in FAMILIES for name in family.gguf_names))
-    raise UnsupportedModelError(f"GGUF architecture {architecture!r} is not supported; supported are: {known}")
+    raise UnsupportedModelError(
+        f"GGUF architecture {architecture!r} is not supported; supported are: {known}"
+    )

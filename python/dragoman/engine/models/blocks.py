@@ -71,7 +71,9 @@ class DecoderLayer:
         self.activation = ACTIVATIONS[config.activation]
 
         def norm(name: str | None) -> RMSNorm | None:
-            return None if name is None else RMSNorm(source.norm(f"{prefix}{name}.weight"), config.norm_epsilon)
+            return (
+                None if name is None else RMSNorm(source.norm(f"{prefix}{name}.weight"), config.norm_epsilon)
+            )
 
         self.attention_norm = norm(layout.attention_norm)
         self.attention_post_norm = norm(layout.attention_post_norm)

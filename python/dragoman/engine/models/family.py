@@ -24,8 +24,9 @@ class Family:
     ``model_types`` are the names in ``config.json``, ``gguf_names`` those in ``general.architecture``.
     ``gguf_interleaved_heads``: the converter to GGUF reordered query and key rows for the other way of
     pairing rotary dimensions; loading puts them back. ``gguf_weights`` names weights inside a layer
-    where they are not those of :data:`dragoman.engine.weights.gguf.LAYER_NAMES`. ``norm_offset`` is added to norm weights of
-    safetensors files (GGUF files hold the sum). ``refine`` reads the keys that only this architecture has.
+    where they are not those of :data:`dragoman.engine.weights.gguf.LAYER_NAMES`. ``norm_offset`` is
+    added to norm weights of safetensors files (GGUF files hold the sum). ``refine`` reads the keys
+    that only this architecture has.
     """
 
     layout: BlockLayout

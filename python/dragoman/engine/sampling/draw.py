@@ -42,7 +42,7 @@ def draw(logits: Tensor, sequences: AbstractSequence[Sequence]) -> list[int]:
     # The first entry above the point: an entry of probability 0 is never first above anything.
     chosen = torch.searchsorted(cumulative, points * cumulative[:, -1:], right=True)
     chosen.clamp_(max=logits.shape[1] - 1)
-    return chosen.squeeze(1).tolist()  # type: ignore[no-any-return]
+    return chosen.squeeze(1).tolist()
 
 
 def _min_p(logits: Tensor, shares: Tensor) -> None:

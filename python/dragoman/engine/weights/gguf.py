@@ -107,7 +107,9 @@ class GGUFFile:
     def _rope_scaling(self) -> dict[str, Any] | None:
         prefix = f"{self.architecture}.rope.scaling"
         kind = self._metadata(f"{prefix}.type")
-        factor = self._metadata(f"{prefix}.factor") or self._metadata(f"{self.architecture}.rope.scale_linear")
+        factor = self._metadata(f"{prefix}.factor") or self._metadata(
+            f"{self.architecture}.rope.scale_linear"
+        )
         if kind in (None, "none") or not factor or factor == 1.0:
             return None
         scaling = {"rope_type": kind, "factor": factor}

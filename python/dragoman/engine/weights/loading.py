@@ -72,9 +72,7 @@ def _load_gguf(
 ) -> Decoder:
     file = GGUFFile(path)
     family = family_of_gguf(file.architecture)
-    config = configure(
-        family, file.config(), eos_token_ids=file.eos_token_ids(), max_model_len=max_model_len
-    )
+    config = configure(family, file.config(), eos_token_ids=file.eos_token_ids(), max_model_len=max_model_len)
     source = GGUFWeights(
         file,
         device,

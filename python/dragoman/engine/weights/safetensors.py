@@ -72,7 +72,8 @@ class SafetensorsDirectory:
         files = sorted(path.name for path in self._directory.glob("*.safetensors"))
         if not files:
             raise UnsupportedModelError(f"{self._directory} holds no safetensors file")
-        return {name: file for file in files for name in self._opened(file).keys()}
+        names = {file: tuple(self._opened(file).keys()) for file in files}
+        return {name: file for file in files for name in names[file]}
 
 
 class SafetensorsWeights:
