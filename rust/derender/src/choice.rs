@@ -128,7 +128,7 @@ impl Pipeline<'_> {
         assembler.take(&mut message, &mut run.events, &mut step.delta);
         let ends = finish.is_some() || choice.plain.stopped.is_some();
         if ends && !choice.plain.finished {
-            assembler.finish(&mut message, &mut step.delta);
+            Assembler::finish(&mut message, &mut step.delta);
         }
         choice.plain.message = message;
         if ends && !choice.plain.finished {
@@ -289,17 +289,14 @@ impl Answer<'_, '_> {
             return;
         }
         let options = self.run.pipeline.options;
-        match (&options.tool, &mut *self.tool) {
-            (Some(parser), Some(state)) => {
-                parser.feed(state, segment, &options.context, &mut self.run.events)
-            }
-            _ => match segment {
-                Segment::Text(text) => self.run.events.content(text),
-                Segment::Special { text, .. } if !options.skip_special_tokens => {
-                    self.run.events.content(text)
-                }
-                Segment::Special { .. } => {}
-            },
+        if let (Some(parser), Some(state)) = (&options.tool, &mut *self.tool) {
+            parser.feed(state, segment, &options.context, &mut self.run.events);
+            return;
+        }
+        match segment {
+            Segment::Text(text) => self.run.events.content(text),
+            Segment::Special { text, .. } if !options.skip_special_tokens => self.run.events.content(text),
+            Segment::Special { .. } => {}
         }
     }
 

@@ -191,13 +191,12 @@ impl Derenderer {
             Some(state) => binding.read(state, &self.config.bounds)?,
             None => None,
         };
-        let mut choice = match read {
-            Some(bytes) => Choice::load(options, &bytes)
-                .ok_or_else(|| RequestError::bad_parameter("stream_state", "stream_state is damaged"))?,
-            None => {
-                let seed = seed(&[request_id.as_bytes(), &generated.index.to_le_bytes()]);
-                self.fresh(options, prompt(request, chunk, 0), seed)
-            }
+        let mut choice = if let Some(bytes) = read {
+            Choice::load(options, &bytes)
+                .ok_or_else(|| RequestError::bad_parameter("stream_state", "stream_state is damaged"))?
+        } else {
+            let seed = seed(&[request_id.as_bytes(), &generated.index.to_le_bytes()]);
+            self.fresh(options, prompt(request, chunk, 0), seed)
         };
         let (prompt, before) = (choice.plain.prompt_tokens as usize, choice.plain.tokens as usize);
         bounds::stream_length(prompt, before, generated.token_ids.len(), self.config.max_model_len)?;

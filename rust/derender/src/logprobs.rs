@@ -45,7 +45,7 @@ pub fn remember(context: &mut Vec<u32>, ids: &[u32]) {
 /// The chat shape: `{"content": [{token, logprob, bytes, top_logprobs}]}`.
 #[must_use]
 pub fn chat(detokenizer: &Detokenizer, context: &mut Vec<u32>, entries: &[(&TokenLogProbs, bool)]) -> Value {
-    let mut content = Vec::with_capacity(entries.len());
+    let mut tokens = Vec::with_capacity(entries.len());
     for &(entry, shown) in entries {
         if shown {
             let mut value = chat_entry(detokenizer, context, entry.chosen);
@@ -53,11 +53,11 @@ pub fn chat(detokenizer: &Detokenizer, context: &mut Vec<u32>, entries: &[(&Toke
                 let top = entry.top.iter().map(|&top| chat_entry(detokenizer, context, top)).collect();
                 members.insert("top_logprobs".to_owned(), top);
             }
-            content.push(value);
+            tokens.push(value);
         }
         remember(context, &[entry.chosen.token_id]);
     }
-    json!({"content": content})
+    json!({"content": tokens})
 }
 
 fn chat_entry(detokenizer: &Detokenizer, context: &[u32], entry: LogProb) -> Value {

@@ -84,7 +84,7 @@ impl Assembler<'_> {
     }
 
     /// The message ends: held white space goes out unless it stood around calls.
-    pub fn finish(&self, state: &mut State, delta: &mut Delta) {
+    pub fn finish(state: &mut State, delta: &mut Delta) {
         let blanks = std::mem::take(&mut state.blanks);
         if state.calls == 0 {
             delta.content.push_str(&blanks);
@@ -105,12 +105,6 @@ impl Assembler<'_> {
 }
 
 impl Delta {
-    /// Whether nothing is new.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.content.is_empty() && self.reasoning.is_empty() && self.calls.is_empty()
-    }
-
     /// The members of a stream's `delta`.
     #[must_use]
     pub fn into_delta(self, role: bool) -> Value {
@@ -143,7 +137,7 @@ impl Delta {
             }
         }
         let empty = self.content.is_empty() && (!calls.is_empty() || !self.reasoning.is_empty());
-        let content = if empty && !(forced && !calls.is_empty()) { Value::Null } else { json!(self.content) };
+        let content = if empty && (calls.is_empty() || !forced) { Value::Null } else { json!(self.content) };
         let reasoning = if self.reasoning.is_empty() { Value::Null } else { json!(self.reasoning) };
         let mut message = json!({
             "role": "assistant",

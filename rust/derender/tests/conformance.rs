@@ -110,7 +110,7 @@ fn parser_cases_hold_one_shot_and_streamed() {
     for file in files {
         let name = file.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
         let parts: Vec<&str> = name.split("__").collect();
-        let [tool, reasoning, model] = parts[..] else { continue };
+        let [tool, reasoning, _] = parts[..] else { continue };
         if tool == "wire" || (tool == "none" && reasoning == "none") {
             continue;
         }
@@ -121,9 +121,11 @@ fn parser_cases_hold_one_shot_and_streamed() {
         if reasoning != "none" {
             flags.extend(["--reasoning-parser", reasoning]);
         }
+        let cases = cases(&file);
+        let model = cases.first().and_then(|case| case["model"].as_str()).unwrap_or_default();
         let Some(served) = models.serve(&shared, model, &flags, json!({})) else { continue };
         let (mut pass, mut fail, mut differs) = (0, 0, 0);
-        for case in cases(&file) {
+        for case in cases {
             let case_name = case["name"].as_str().unwrap_or_default();
             if !case_name.contains(&filter) {
                 continue;

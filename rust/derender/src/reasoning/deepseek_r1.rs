@@ -10,4 +10,4 @@
 use super::delimited::{Spec, Unmarked};
 
 pub const SPEC: Spec =
-    Spec { open: "<think>", close: "</think>", interrupt: &[], unmarked: Unmarked::Reasoning };
+    Spec { open: "<think>", close: "</think>", interrupt: &[], unmarked: Unmarked::Reasoning, switch: false };

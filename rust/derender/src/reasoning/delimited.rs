@@ -29,6 +29,8 @@ pub struct Spec {
     /// Markers that end the reasoning without closing it, and belong to the answer: the opener of a tool call.
     pub interrupt: &'static [&'static str],
     pub unmarked: Unmarked,
+    /// Whether `enable_thinking: false` in the request means that the answer begins at once.
+    pub switch: bool,
 }
 
 /// A compiled spec.
@@ -92,7 +94,7 @@ impl Delimited {
                     } else if text.is_empty() && input.is_final() {
                         match input.take_special_after_blanks() {
                             Some((id, _)) if self.markers.of_id(id) == Some(OPEN) => {
-                                state.mode = Mode::Reasoning
+                                state.mode = Mode::Reasoning;
                             }
                             Some((id, text)) => {
                                 state.mode = Mode::Answer;
@@ -137,11 +139,14 @@ impl ReasoningParser for Delimited {
     }
 
     fn start(&self, opening: Opening, context: &Context) -> State {
+        let off = self.spec.switch && context.thinking == Some(false);
         let unmarked = match self.spec.unmarked {
-            Unmarked::Reasoning if context.thinking != Some(false) => Mode::Reasoning,
+            Unmarked::Reasoning if !off => Mode::Reasoning,
             Unmarked::Reasoning | Unmarked::Answer => Mode::Start,
         };
         let mode = match opening {
+            // A template may open the block for a client that switched thinking off; the model then answers.
+            Opening::Open if off => Mode::Start,
             Opening::Open => Mode::Reasoning,
             Opening::Closed => Mode::Answer,
             Opening::Neutral => unmarked,

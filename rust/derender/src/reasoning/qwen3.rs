@@ -10,5 +10,10 @@
 
 use super::delimited::{Spec, Unmarked};
 
-pub const SPEC: Spec =
-    Spec { open: "<think>", close: "</think>", interrupt: &["<tool_call>"], unmarked: Unmarked::Reasoning };
+pub const SPEC: Spec = Spec {
+    open: "<think>",
+    close: "</think>",
+    interrupt: &["<tool_call>"],
+    unmarked: Unmarked::Reasoning,
+    switch: true,
+};

@@ -126,7 +126,7 @@ impl JsonBlock {
     fn before(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
         let Some(character) = input.rest().chars().next() else {
             if input.is_final() {
-                self.give_up(state, events);
+                Self::give_up(state, events);
                 return true;
             }
             return false;
@@ -145,13 +145,13 @@ impl JsonBlock {
                 state.raw.push(character);
                 input.advance(character.len_utf8());
             }
-            _ => self.give_up(state, events),
+            _ => Self::give_up(state, events),
         }
         true
     }
 
     /// The block is none: its text is content.
-    fn give_up(&self, state: &mut State, events: &mut Events) {
+    fn give_up(state: &mut State, events: &mut Events) {
         events.content(&std::mem::take(&mut state.raw));
         state.in_list = false;
         state.mode = Mode::Text;
@@ -198,7 +198,7 @@ impl JsonBlock {
         } else {
             let raw = state.object.take_raw();
             state.raw.push_str(&raw);
-            self.give_up(state, events);
+            Self::give_up(state, events);
         }
     }
 
@@ -211,12 +211,12 @@ impl JsonBlock {
                     state.mode = Mode::Before;
                     state.in_list = false;
                 } else {
-                    self.leave(state);
+                    Self::leave(state);
                 }
                 return true;
             }
             if input.is_final() {
-                self.leave(state);
+                Self::leave(state);
                 return true;
             }
             return false;
@@ -243,18 +243,18 @@ impl JsonBlock {
             }
             if tail.starts_with(marker) {
                 input.advance(blanks + marker.len());
-                self.leave(state);
+                Self::leave(state);
                 return true;
             }
             if marker.starts_with(tail) && !input.is_final() {
                 return false;
             }
         }
-        self.leave(state);
+        Self::leave(state);
         true
     }
 
-    fn leave(&self, state: &mut State) {
+    fn leave(state: &mut State) {
         state.in_list = false;
         state.mode = Mode::Text;
     }
@@ -264,7 +264,7 @@ impl JsonBlock {
         events.arguments(text);
         match until {
             Until::Marker(_) => {
-                self.leave(state);
+                Self::leave(state);
                 true
             }
             Until::Special { .. } => true,
