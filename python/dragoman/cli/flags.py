@@ -28,6 +28,7 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("chat")
     group.add_argument("--chat-template", metavar="FILE", help="a template, or a file that holds one")
     group.add_argument("--chat-template-content-format", choices=("auto", "string", "openai"), default="auto")
+    group.add_argument("--template-engine", choices=("auto", "minijinja", "jinja2"), default="auto")
     group.add_argument("--default-chat-template-kwargs", type=json_object, default={}, metavar="JSON")
     group.add_argument("--trust-request-chat-template", action="store_true", help="from anyone")
     group.add_argument("--tool-call-parser", metavar="NAME")
@@ -74,6 +75,7 @@ MODEL_FIELDS = (
     "max_logprobs",
     "chat_template",
     "chat_template_content_format",
+    "template_engine",
     "default_chat_template_kwargs",
     "trust_request_chat_template",
     "generation_config",

@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any, cast
+from typing import Any
 
 from dragoman import _core
 from dragoman.engine import SamplingParams, TokenLogprob, TokenOutput
@@ -67,15 +67,16 @@ async def outputs(services: Services, call: GenerateCall) -> AsyncGenerator[Toke
     if engine is None:
         raise ApiError("not_found", "this server has no engine")
     with services.running.entered(call.request_id, *call.aliases) as engine_id:
-        stream = cast(
-            # It is one, and closing it is what aborts.
-            AsyncGenerator[TokenOutput, None],
-            engine.generate(
-                engine_id, call.token_ids, call.params, priority=call.priority, cache_salt=call.cache_salt
-            ),
+        stream = engine.generate(
+            engine_id, call.token_ids, call.params, priority=call.priority, cache_salt=call.cache_salt
         )
+        waited = services.metrics.first_token
+        since = time.perf_counter()
         async with aclosing(stream):
             async for output in stream:
+                now = time.perf_counter()
+                waited.observe(now - since)
+                waited, since = services.metrics.token_gap, now
                 if output.finish_reason == "error":
                     raise ApiError("internal", output.error or "the engine failed")
                 yield output

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dragoman import _core
 from dragoman.model import LoadedModel, load_model
 from dragoman.server.endpoint import Workers
+from dragoman.server.engine_metrics import EngineCollector
 from dragoman.server.metrics import Metrics
 from dragoman.server.options import ServerOptions
 from dragoman.server.running import RunningRequests
@@ -51,12 +52,16 @@ def load_services(options: ServerOptions) -> Services:
     config = model.config.to_json()
     generate_config = dataclasses.replace(model.config, tokens_only=True).to_json()
     metrics = Metrics()
+    metrics.template_fallback.set(model.template_engine == "jinja2")
+    derenderer = model.derenderer()
     engine = _load_engine(options, model) if with_engine else None
+    if engine is not None:
+        metrics.registry.register(EngineCollector(lambda: engine.stats))
     return Services(
         options=options,
         model=model,
-        renderer=model.renderer(),
-        derenderer=_core.Derenderer(model.tokenizer, config),
+        renderer=model.renderer(derenderer),
+        derenderer=derenderer,
         engine=engine,
         config=config,
         generate_config=generate_config,
