@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dragoman_protocol::{Json, json};
 use dragoman_render::{Compile, Fallback};
 use dragoman_template::{
-    Budget, ChatTemplate, NaiveDateTime, TemplateError, TemplateInput, alias_reasoning, drop_null_fields,
+    Budget, NaiveDateTime, TemplateError, TemplateInput, alias_reasoning, drop_null_fields,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -34,9 +34,9 @@ impl Template {
             }
             _ => Vec::new(),
         };
-        let built_in = enter(py, || ChatTemplate::new(source, &tokens))?;
         let fallback = fallback.map(|render| Arc::new(Jinja2 { render }) as Arc<dyn Fallback>);
-        Ok(Self { inner: dragoman_render::Template::new(built_in, fallback) })
+        let inner = enter(py, || dragoman_render::Template::new(source, &tokens, fallback))?;
+        Ok(Self { inner })
     }
 
     #[getter]
