@@ -1,7 +1,8 @@
 """Dragoman: the interpreter between OpenAI/Anthropic JSON and engines that speak token ids.
 
-`Renderer` turns requests into token ids, `Derenderer` turns token ids into responses. Names are imported when
-they are first used, so that `import dragoman` costs nothing.
+`Renderer` turns requests into token ids, `Derenderer` turns token ids into responses; `ChatTemplate` and
+`Tokenizer` are the halves of the first. Names are imported when they are first used, so that `import dragoman`
+costs nothing.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ __all__ = [
 
 _HOMES = {
     "ChatTemplate": "dragoman.template",
-    "Encoding": "dragoman._core",
-    "Rendered": "dragoman.template",
-    "Tokenizer": "dragoman._core",
     "DerenderStream": "dragoman.derenderer",
     "Derenderer": "dragoman.derenderer",
+    "Encoding": "dragoman._core",
+    "Rendered": "dragoman.template",
     "Renderer": "dragoman.renderer",
     "RequestError": "dragoman._core",
+    "Tokenizer": "dragoman._core",
     "__version__": "dragoman._core",
 }
 

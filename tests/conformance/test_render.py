@@ -103,10 +103,22 @@ def compare(case: dict[str, Any], status: int, body: Any) -> str | None:
         return None if set(body) == {"version"} else f"{body}"
     if ours == expected:
         return None
+    return "; ".join(differing(ours, expected, ""))
+
+
+def differing(ours: Any, expected: Any, path: str) -> list[str]:
+    """Where two values differ, by path."""
     if isinstance(ours, dict) and isinstance(expected, dict):
-        keys = [key for key in {*ours, *expected} if ours.get(key, "absent") != expected.get(key, "absent")]
-        return "; ".join(f"{key}: {str(ours.get(key))[:400]}, expected {str(expected.get(key))[:400]}" for key in keys)
-    return f"{str(ours)[:400]}, expected {str(expected)[:400]}"
+        keys = sorted({*ours, *expected})
+        return [
+            line
+            for key in keys
+            for line in differing(ours.get(key, "absent"), expected.get(key, "absent"), f"{path}.{key}")
+        ]
+    if isinstance(ours, list) and isinstance(expected, list) and len(ours) == len(expected):
+        pairs = enumerate(zip(ours, expected, strict=True))
+        return [line for index, (one, other) in pairs for line in differing(one, other, f"{path}.{index}")]
+    return [] if ours == expected else [f"{path}: {str(ours)[:200]}, expected {str(expected)[:200]}"]
 
 
 async def run(name: str) -> list[str]:

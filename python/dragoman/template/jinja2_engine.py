@@ -8,6 +8,7 @@ a budget: loops and calls are counted, and output and time are capped.
 from __future__ import annotations
 
 import json
+import secrets
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -94,8 +95,8 @@ class Environment(jinja2.sandbox.ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
 
-# No template can name it: the lexer takes no such name.
-TICK = "\u0001tick"
+# Random, so that no template can put something else in its place.
+TICK = f"tick_{secrets.token_hex(8)}"
 
 
 class Generation(jinja2.ext.Extension):
@@ -186,7 +187,7 @@ class Jinja2Template:
             raise BudgetError("template recursion is too deep") from None
         text = "".join(run.pieces)
         if continued is not None:
-            return cut_at_final_message(text, continued), []
+            text = cut_at_final_message(text, continued)
         return text, run.spans
 
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use crate::generate::cache_salt;
-use crate::sampling::{OutputKind, integers, logit_bias, raw, string_or_strings};
+use crate::sampling::{GREEDY_BELOW, OutputKind, integers, logit_bias, raw, string_or_strings};
 use crate::{
     DefaultSampling, Error, Fields, Json, Result, SamplingParams, StreamOptions, StructuredOutputs, fields,
 };
@@ -145,7 +145,7 @@ impl Generation {
     /// A bad-request error for a value out of its range.
     pub fn sampling(&self, defaults: &DefaultSampling, max_tokens: Option<i64>) -> Result<SamplingParams> {
         let plain = SamplingParams::default();
-        let params = SamplingParams {
+        let mut params = SamplingParams {
             n: self.n,
             presence_penalty: self.presence_penalty,
             frequency_penalty: self.frequency_penalty,
@@ -179,6 +179,10 @@ impl Generation {
             ..plain
         };
         params.check()?;
+        if params.temperature < GREEDY_BELOW {
+            // Greedy: nothing else has a say.
+            (params.top_p, params.top_k, params.min_p) = (plain.top_p, plain.top_k, plain.min_p);
+        }
         Ok(params)
     }
 
