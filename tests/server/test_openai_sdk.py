@@ -65,19 +65,21 @@ def test_several_choices(client: openai.OpenAI) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stop", "text"), [("Paris", "The capital of France is "), (["zzz", " of"], "The capital")]
+    ("stop", "text", "tokens"),
+    [("Paris", "The capital of France is ", 6), (["zzz", " of"], "The capital", 3)],
 )
-def test_stop_strings_end_the_generation(stop: str | list[str], text: str, client: openai.OpenAI) -> None:
+def test_stop_strings_end_the_generation(
+    stop: str | list[str], text: str, tokens: int, client: openai.OpenAI
+) -> None:
     request = {"model": "smollm2", "messages": [QUESTION], "temperature": 0, "stop": stop}
     completion = client.chat.completions.create(**request)
     (choice,) = completion.choices
     assert (choice.message.content, choice.finish_reason) == (text, "stop")
     assert completion.usage is not None
     # The engine stopped there too: no token after the one that completed the string.
-    assert completion.usage.completion_tokens == {"Paris": 6}.get(str(stop), 3)
-    chunks = list(
-        client.chat.completions.create(**request, stream=True, stream_options={"include_usage": True})
-    )
+    assert completion.usage.completion_tokens == tokens
+    with_usage = {"stream": True, "stream_options": {"include_usage": True}}
+    chunks = list(client.chat.completions.create(**request, **with_usage))
     assert "".join(c.delta.content or "" for chunk in chunks for c in chunk.choices) == text
     assert chunks[-1].usage == completion.usage
 

@@ -56,7 +56,7 @@ def engine_sampling(fields: dict[str, Any], tokenizer: _core.Tokenizer) -> Sampl
 
 
 def bad_word_ids(words: Iterable[str], tokenizer: _core.Tokenizer) -> tuple[tuple[int, ...], ...]:
-    """The id sequences that spell the words, at the beginning of a text and after a space, as vLLM finds them.
+    """The id sequences that spell the words, at the start of a text and after a space, as vLLM finds them.
 
     The form after a space counts where it is as long as the other and begins with another token.
     """
