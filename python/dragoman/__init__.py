@@ -1,8 +1,8 @@
 """Dragoman: the interpreter between OpenAI/Anthropic JSON and engines that speak token ids.
 
 `Renderer` turns requests into token ids, `Derenderer` turns token ids into responses; `ChatTemplate` and
-`Tokenizer` are the halves of the first. Names are imported when they are first used, so that `import dragoman`
-costs nothing.
+`Tokenizer` are the halves of the first. Names are imported when they are first used, so that
+`import dragoman` costs nothing.
 """
 
 from __future__ import annotations

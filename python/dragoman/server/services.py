@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dragoman import _core
 from dragoman.model import LoadedModel, load_model
+from dragoman.progress import progress_bar
 from dragoman.server.endpoint import Workers
 from dragoman.server.engine_metrics import EngineCollector
 from dragoman.server.metrics import Metrics
@@ -80,6 +81,8 @@ def _load_engine(options: ServerOptions, model: LoadedModel) -> Engine:
     if weights is None:
         raise ValueError(f"{model.files.name} was resolved without weights")
     begin = time.perf_counter()
-    engine = Engine(EngineConfig(model=weights, max_model_len=model.config.max_model_len, **options.engine))
+    config = EngineConfig(model=weights, max_model_len=model.config.max_model_len, **options.engine)
+    with progress_bar(f"loading {model.files.name}") as show:
+        engine = Engine(config, on_layer=show)
     LOGGER.info("loaded the weights of %s in %.1f s", model.files.name, time.perf_counter() - begin)
     return engine
