@@ -49,6 +49,7 @@ pub struct TemplateInput<'a> {
 pub struct Rendered {
     pub text: String,
     /// What `{% generation %}` blocks wrote: code points `[start, end)`, in the order in which the blocks end.
+    /// Empty with [`TemplateInput::continue_final_message`].
     pub assistant_spans: Vec<(usize, usize)>,
 }
 
@@ -115,9 +116,11 @@ impl ChatTemplate {
         for (_, value) in &variables {
             value.check_depth()?;
         }
-        let (mut text, assistant_spans) = Interpreter::new(&self.program, variables, budget, input.now).run()?;
+        let (mut text, mut assistant_spans) = Interpreter::new(&self.program, variables, budget, input.now).run()?;
         if let Some(continued) = continued {
             text = cut_after(text, &continued)?;
+            // They would count the tag; transformers refuses to give both.
+            assistant_spans.clear();
         }
         Ok(Rendered { text, assistant_spans })
     }

@@ -89,8 +89,11 @@ fn position(key: &Value, length: usize) -> Option<usize> {
 /// The attribute, where Python finds one; a forbidden one is undefined.
 fn python_attribute(interpreter: &mut Interpreter<'_>, owner: &Value, name: &Arc<str>) -> Outcome<Option<Value>> {
     if let Value::Undefined(undefined) = owner {
-        // Undefined values let Python itself look at them.
-        return if name.starts_with("__") { Ok(None) } else { Err(undefined.error()) };
+        // Of an undefined value only what every Python object has can be named, and that is forbidden.
+        if OBJECT_ATTRIBUTES.contains(&&**name) {
+            return Ok(Some(Value::undefined(Undefined::Unsafe { owner: "Undefined", name: Arc::clone(name) })));
+        }
+        return Err(undefined.error());
     }
     let forbidden = match owner {
         Value::List(_) => LIST_CHANGES.contains(&&**name),

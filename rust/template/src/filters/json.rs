@@ -53,7 +53,7 @@ fn write(interpreter: &mut Interpreter<'_>, style: &Style, value: &Value, level:
         Value::None => out.push_str("null"),
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         // Writing to a text does not fail.
-        Value::Int(value) => drop(write!(out, "{value}")),
+        Value::Int(value) => { let _ = write!(out, "{value}"); }
         Value::Big(_) => value.write_str(interpreter, out)?,
         Value::Float(value) => out.push_str(&float_json(*value)),
         Value::Str(text) => {
@@ -188,7 +188,7 @@ fn write_text(text: &str, ensure_ascii: bool, out: &mut String) {
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
             other => match as_surrogate(other) {
-                Some(code) => drop(write!(out, "\\u{code:04x}")),
+                Some(code) => { let _ = write!(out, "\\u{code:04x}"); }
                 None => {
                     for unit in other.encode_utf16(&mut [0; 2]) {
                         let _ = write!(out, "\\u{unit:04x}");

@@ -88,7 +88,7 @@ fn quote(text: &str, query: bool, out: &mut String) {
             b'/' if !query => out.push('/'),
             b' ' if query => out.push('+'),
             // Writing to a text does not fail.
-            _ => drop(write!(out, "%{byte:02X}")),
+            _ => { let _ = write!(out, "%{byte:02X}"); }
         }
     }
 }

@@ -16,9 +16,8 @@ mod scope;
 mod statement;
 
 pub use content_format::ContentFormat;
-pub(crate) use literal::Constant;
 pub(crate) use program::{
-    Argument, BinaryOperator, Block, CompareOperator, Expression, ForLoop, Load, MacroDefinition, Place, Program,
+    Argument, BinaryOperator, CompareOperator, Expression, ForLoop, Load, MacroDefinition, Place, Program,
     Statement, Target,
 };
 

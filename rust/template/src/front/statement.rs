@@ -152,9 +152,7 @@ impl Lowering {
 
     fn loop_target(&mut self, scope: usize, target: &Expr<'_>) -> Outcome<Target> {
         match target {
-            Expr::Var(node) => {
-                Ok(Target::Slot { slot: self.scopes.own_slot(scope, node.id).unwrap_or_default(), export: None })
-            }
+            Expr::Var(node) => Ok(Target::Slot { slot: self.own_slot(scope, node)?, export: None }),
             Expr::List(node) => {
                 Ok(Target::Tuple(node.items.iter().map(|item| self.loop_target(scope, item)).collect::<Outcome<_>>()?))
             }
@@ -169,7 +167,7 @@ impl Lowering {
                 Ok(Target::Attribute { owner: self.expression(scope, &node.expr)?, name: Arc::from(node.name) })
             }
             Expr::Var(node) => Ok(Target::Slot {
-                slot: self.scopes.own_slot(scope, node.id).unwrap_or_default(),
+                slot: self.own_slot(scope, node)?,
                 export: (top && self.exports).then(|| Arc::from(node.id)),
             }),
             Expr::List(node) => {
@@ -177,6 +175,14 @@ impl Lowering {
                 Ok(Target::Tuple(items.collect::<Outcome<_>>()?))
             }
             other => Err(cannot_assign(other)),
+        }
+    }
+
+    /// The slot of a variable that is assigned to, which a literal is not.
+    fn own_slot(&self, scope: usize, node: &ast::Var<'_>) -> Outcome<usize> {
+        match self.scopes.own_slot(scope, node.id) {
+            Some(slot) if self.literals.get(node.id).is_none() => Ok(slot),
+            _ => Err(TemplateError::Syntax { message: "can't assign to 'const'".to_owned(), line: 0 }),
         }
     }
 
@@ -203,12 +209,15 @@ impl Lowering {
             self.scopes.expression(inner, default);
         }
         self.scopes.statements(inner, &node.body);
+        for argument in &node.args {
+            self.loop_target(inner, argument)?;
+        }
         let names: Vec<&str> = node.args.iter().filter_map(|arg| match arg {
             Expr::Var(variable) => Some(variable.id),
             _ => None,
         }).collect();
         let explicit_caller = names.contains(&"caller");
-        let mut special = |this: &mut Self, special: &str| {
+        let special = |this: &mut Self, special: &str| {
             (!names.contains(&special) && reads(&node.body, special)).then(|| this.scopes.parameter(inner, special))
         };
         let caller = special(self, "caller");

@@ -94,7 +94,7 @@ pub(crate) fn quoted_bytes(bytes: &[u8], out: &mut String) {
                 out.push(char::from(b));
             }
             b' '..=b'~' => out.push(char::from(byte)),
-            _ => drop(write!(out, "\\x{byte:02x}")),
+            _ => { let _ = write!(out, "\\x{byte:02x}"); }
         }
     }
     out.push(char::from(quote));
