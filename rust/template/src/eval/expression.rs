@@ -26,7 +26,9 @@ impl Interpreter<'_> {
 
     fn compound(&mut self, expression: &Expression) -> Outcome<Value> {
         Ok(match expression {
-            Expression::Constant(_) | Expression::Variable { .. } => return self.expression(expression),
+            Expression::Constant(_) | Expression::Variable { .. } => {
+                return self.expression(expression);
+            }
             Expression::List(items) => Value::list(self.expressions(items)?),
             Expression::Tuple(items) => Value::tuple(self.expressions(items)?),
             Expression::Dict(entries) => {
@@ -50,11 +52,19 @@ impl Interpreter<'_> {
             }
             Expression::And(operands) => {
                 let left = self.expression(&operands.0)?;
-                if left.is_true() { self.expression(&operands.1)? } else { left }
+                if left.is_true() {
+                    self.expression(&operands.1)?
+                } else {
+                    left
+                }
             }
             Expression::Or(operands) => {
                 let left = self.expression(&operands.0)?;
-                if left.is_true() { left } else { self.expression(&operands.1)? }
+                if left.is_true() {
+                    left
+                } else {
+                    self.expression(&operands.1)?
+                }
             }
             Expression::Concatenation(parts) => {
                 let parts = self.expressions(parts)?;
@@ -101,7 +111,12 @@ impl Interpreter<'_> {
                 }
                 return self.slice(&owner, &bounds);
             }
-            Expression::Filter { name, filter, subject, arguments } => {
+            Expression::Filter {
+                name,
+                filter,
+                subject,
+                arguments,
+            } => {
                 let subject = match subject {
                     Some(subject) => self.expression(subject)?,
                     None => self.block_text.clone().unwrap_or(Value::None),
@@ -110,7 +125,12 @@ impl Interpreter<'_> {
                 let filter = filter.ok_or_else(|| unknown("filter", name))?;
                 return filter(self, subject, arguments);
             }
-            Expression::Test { name, test, subject, arguments } => {
+            Expression::Test {
+                name,
+                test,
+                subject,
+                arguments,
+            } => {
                 let subject = self.expression(subject)?;
                 let arguments = self.arguments(arguments)?;
                 let test = test.ok_or_else(|| unknown("test", name))?;
@@ -121,7 +141,11 @@ impl Interpreter<'_> {
                 let arguments = self.arguments(arguments)?;
                 return self.call(&callee, arguments);
             }
-            Expression::MethodCall { owner, name, arguments } => {
+            Expression::MethodCall {
+                owner,
+                name,
+                arguments,
+            } => {
                 let owner = self.expression(owner)?;
                 return self.call_method(&owner, name, arguments);
             }
@@ -159,5 +183,8 @@ impl Interpreter<'_> {
 }
 
 fn unknown(kind: &'static str, name: &Arc<str>) -> TemplateError {
-    TemplateError::Unknown { kind, name: name.to_string() }
+    TemplateError::Unknown {
+        kind,
+        name: name.to_string(),
+    }
 }

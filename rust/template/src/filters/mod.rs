@@ -76,5 +76,8 @@ pub(crate) fn find(name: &str) -> Option<Filter> {
 
 /// jinja2's `FilterArgumentError`.
 fn argument_error(message: impl Into<String>) -> TemplateError {
-    TemplateError::Operation { exception: "FilterArgumentError", message: message.into() }
+    TemplateError::Operation {
+        exception: "FilterArgumentError",
+        message: message.into(),
+    }
 }

@@ -78,7 +78,12 @@ impl Scopes {
     }
 
     fn push(&mut self, parent: Option<usize>, function: usize) -> usize {
-        self.scopes.push(Scope { parent, function, symbols: Symbols::default(), slots: HashMap::new() });
+        self.scopes.push(Scope {
+            parent,
+            function,
+            symbols: Symbols::default(),
+            slots: HashMap::new(),
+        });
         self.scopes.len() - 1
     }
 
@@ -106,7 +111,9 @@ impl Scopes {
                 let load = match load {
                     RawLoad::Parameter => return None,
                     RawLoad::Missing => Load::Missing,
-                    RawLoad::Alias { scope: at, slot } => Load::Alias(self.relative(scope, *at, *slot)),
+                    RawLoad::Alias { scope: at, slot } => {
+                        Load::Alias(self.relative(scope, *at, *slot))
+                    }
                     RawLoad::Resolve => Load::Resolve(Arc::from(name.as_str())),
                 };
                 Some((slot, load))
@@ -116,7 +123,10 @@ impl Scopes {
 
     fn relative(&self, scope: usize, at: usize, slot: usize) -> Place {
         let depth = |scope: usize| self.functions[self.scopes[scope].function].depth;
-        Place { up: depth(scope) - depth(at), slot }
+        Place {
+            up: depth(scope) - depth(at),
+            slot,
+        }
     }
 
     fn find(&self, scope: usize, name: &str) -> Option<(usize, usize)> {
@@ -234,7 +244,9 @@ impl Scopes {
         }
         self.scopes[scope].symbols = merged;
         for name in stores {
-            let Some(slot) = self.own_slot(scope, &name) else { continue };
+            let Some(slot) = self.own_slot(scope, &name) else {
+                continue;
+            };
             let load = match self.find_around(scope, &name) {
                 Some((scope, slot)) => RawLoad::Alias { scope, slot },
                 None => RawLoad::Resolve,
@@ -250,8 +262,14 @@ impl Scopes {
                 self.parameter(scope, node.id);
             }
             Expr::Var(node) => self.store(scope, node.id),
-            Expr::List(node) => node.items.iter().for_each(|item| self.target(scope, item, parameter)),
-            Expr::Tuple(node) => node.items.iter().for_each(|item| self.target(scope, item, parameter)),
+            Expr::List(node) => node
+                .items
+                .iter()
+                .for_each(|item| self.target(scope, item, parameter)),
+            Expr::Tuple(node) => node
+                .items
+                .iter()
+                .for_each(|item| self.target(scope, item, parameter)),
             Expr::GetAttr(node) => self.expression(scope, &node.expr),
             _ => {}
         }
@@ -273,7 +291,10 @@ impl Scopes {
 fn each_argument<'x, 'a>(arguments: &'x [CallArg<'a>], visit: &mut dyn FnMut(&'x Expr<'a>)) {
     for argument in arguments {
         match argument {
-            CallArg::Pos(value) | CallArg::Kwarg(_, value) | CallArg::PosSplat(value) | CallArg::KwargSplat(value) => {
+            CallArg::Pos(value)
+            | CallArg::Kwarg(_, value)
+            | CallArg::PosSplat(value)
+            | CallArg::KwargSplat(value) => {
                 visit(value);
             }
         }
@@ -352,18 +373,25 @@ fn reads_in(statement: &Stmt<'_>, name: &str) -> bool {
                 || reads(&node.body, name)
                 || reads(&node.else_body, name)
         }
-        Stmt::IfCond(node) => within(&node.expr) || reads(&node.true_body, name) || reads(&node.false_body, name),
+        Stmt::IfCond(node) => {
+            within(&node.expr) || reads(&node.true_body, name) || reads(&node.false_body, name)
+        }
         Stmt::WithBlock(node) => {
             node.assignments.iter().any(|(_, value)| within(value)) || reads(&node.body, name)
         }
-        Stmt::Set(node) => within(&node.expr) || matches!(&node.target, Expr::GetAttr(target) if within(&target.expr)),
+        Stmt::Set(node) => {
+            within(&node.expr)
+                || matches!(&node.target, Expr::GetAttr(target) if within(&target.expr))
+        }
         Stmt::SetBlock(node) => node.filter.as_ref().is_some_and(within) || reads(&node.body, name),
         Stmt::AutoEscape(node) => within(&node.enabled) || reads(&node.body, name),
         Stmt::FilterBlock(node) => within(&node.filter) || reads(&node.body, name),
         Stmt::Macro(node) => node.defaults.iter().any(within) || reads(&node.body, name),
         Stmt::CallBlock(node) => {
             let mut found = within(&node.call.expr);
-            each_argument(&node.call.args, &mut |argument| found |= mentions(argument, name));
+            each_argument(&node.call.args, &mut |argument| {
+                found |= mentions(argument, name)
+            });
             found || reads(&node.macro_decl.body, name)
         }
         _ => false,
@@ -375,6 +403,8 @@ fn mentions(expression: &Expr<'_>, name: &str) -> bool {
         return node.id == name;
     }
     let mut found = false;
-    children(expression, &mut |child| found = found || mentions(child, name));
+    children(expression, &mut |child| {
+        found = found || mentions(child, name)
+    });
     found
 }

@@ -41,7 +41,10 @@ impl Value {
         }
         let mut out = String::new();
         self.write_str(interpreter, &mut out)?;
-        Ok(Text { text: Arc::from(out), markup: false })
+        Ok(Text {
+            text: Arc::from(out),
+            markup: false,
+        })
     }
 
     /// Appends `repr(self)`.
@@ -50,11 +53,15 @@ impl Value {
     /// As [`Value::write_str`].
     pub fn write_repr(&self, interpreter: &mut Interpreter<'_>, out: &mut String) -> Outcome<()> {
         self.check_depth()?;
-        stacker::maybe_grow(crate::eval::STACK_RED_ZONE, crate::eval::STACK_GROWTH, || {
-            interpreter.meter.spend(1)?;
-            interpreter.meter.allocate(out.len())?;
-            self.write_repr_inner(interpreter, out)
-        })
+        stacker::maybe_grow(
+            crate::eval::STACK_RED_ZONE,
+            crate::eval::STACK_GROWTH,
+            || {
+                interpreter.meter.spend(1)?;
+                interpreter.meter.allocate(out.len())?;
+                self.write_repr_inner(interpreter, out)
+            },
+        )
     }
 
     fn write_repr_inner(&self, interpreter: &mut Interpreter<'_>, out: &mut String) -> Outcome<()> {
@@ -64,7 +71,9 @@ impl Value {
             Self::Bool(true) => out.push_str("True"),
             Self::Bool(false) => out.push_str("False"),
             // Writing to a text does not fail.
-            Self::Int(value) => { let _ = write!(out, "{value}"); }
+            Self::Int(value) => {
+                let _ = write!(out, "{value}");
+            }
             Self::Big(value) => out.push_str(&big_text(value)?),
             Self::Float(value) => out.push_str(&float_text(*value)),
             Self::Str(text) if text.markup => {
@@ -106,10 +115,22 @@ impl Value {
                 }
                 out.push_str("])");
             }
-            Self::Range(range) if range.step == 1 => { let _ = write!(out, "range({}, {})", range.start, range.stop); }
-            Self::Range(range) => { let _ = write!(out, "range({}, {}, {})", range.start, range.stop, range.step); }
-            Self::Generator(generator) if generator.name == "reversed" => out.push_str(&format!("<list_reverseiterator object at {ADDRESS}>")),
-            Self::Generator(generator) => { let _ = write!(out, "<generator object {} at {ADDRESS}>", generator.name); }
+            Self::Range(range) if range.step == 1 => {
+                let _ = write!(out, "range({}, {})", range.start, range.stop);
+            }
+            Self::Range(range) => {
+                let _ = write!(
+                    out,
+                    "range({}, {}, {})",
+                    range.start, range.stop, range.step
+                );
+            }
+            Self::Generator(generator) if generator.name == "reversed" => {
+                out.push_str(&format!("<list_reverseiterator object at {ADDRESS}>"))
+            }
+            Self::Generator(generator) => {
+                let _ = write!(out, "<generator object {} at {ADDRESS}>", generator.name);
+            }
             Self::Object(object) => write_object(object, interpreter, out)?,
         }
         Ok(())
@@ -140,7 +161,11 @@ fn write_dict(dict: &Dict, interpreter: &mut Interpreter<'_>, out: &mut String) 
     Ok(())
 }
 
-fn write_object(object: &Object, interpreter: &mut Interpreter<'_>, out: &mut String) -> Outcome<()> {
+fn write_object(
+    object: &Object,
+    interpreter: &mut Interpreter<'_>,
+    out: &mut String,
+) -> Outcome<()> {
     match object {
         Object::Namespace(namespace) => {
             out.push_str("<Namespace ");
@@ -159,14 +184,27 @@ fn write_object(object: &Object, interpreter: &mut Interpreter<'_>, out: &mut St
             }
             None => out.push_str("<Macro anonymous>"),
         },
-        Object::Loop(state) => { let _ = write!(out, "<LoopContext {}/{}>", state.index.get() + 1, state.length()); }
+        Object::Loop(state) => {
+            let _ = write!(
+                out,
+                "<LoopContext {}/{}>",
+                state.index.get() + 1,
+                state.length()
+            );
+        }
         Object::Method(value, name) => {
-            let _ = write!(out, "<built-in method {name} of {} object at {ADDRESS}>", value.type_name());
+            let _ = write!(
+                out,
+                "<built-in method {name} of {} object at {ADDRESS}>",
+                value.type_name()
+            );
         }
         Object::Function(Function::Lipsum) => {
             let _ = write!(out, "<function generate_lorem_ipsum at {ADDRESS}>");
         }
-        Object::Function(_) => { let _ = write!(out, "<{}>", object.type_name()); }
+        Object::Function(_) => {
+            let _ = write!(out, "<{}>", object.type_name());
+        }
         Object::Cycler(_) => out.push_str("<jinja2.utils.Cycler object>"),
         Object::Joiner(..) => out.push_str("<jinja2.utils.Joiner object>"),
         Object::TemplateReference => out.push_str("<TemplateReference None>"),
@@ -182,9 +220,15 @@ pub(crate) fn big_text(value: &num_bigint::BigInt) -> Outcome<String> {
         return Err(too_many_digits());
     }
     let text = value.to_string();
-    if text.trim_start_matches('-').len() > MAX_INTEGER_DIGITS { Err(too_many_digits()) } else { Ok(text) }
+    if text.trim_start_matches('-').len() > MAX_INTEGER_DIGITS {
+        Err(too_many_digits())
+    } else {
+        Ok(text)
+    }
 }
 
 fn too_many_digits() -> crate::error::TemplateError {
-    value_error(format!("Exceeds the limit ({MAX_INTEGER_DIGITS} digits) for integer string conversion"))
+    value_error(format!(
+        "Exceeds the limit ({MAX_INTEGER_DIGITS} digits) for integer string conversion"
+    ))
 }
