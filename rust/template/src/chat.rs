@@ -98,7 +98,7 @@ impl ChatTemplate {
         budget: &Budget,
     ) -> Result<Rendered, TemplateError> {
         let (messages, continued) = if input.continue_final_message {
-            let (messages, continued) = self.tag_final_message(from_json(input.messages))?;
+            let (messages, continued) = self.tag_final_message(&from_json(input.messages))?;
             (messages, Some(continued))
         } else {
             (from_json(input.messages), None)
@@ -151,12 +151,12 @@ impl ChatTemplate {
     }
 
     /// Appends the tag to the last message's content, and gives that content as it was.
-    fn tag_final_message(&self, messages: Value) -> Outcome<(Value, Arc<str>)> {
+    fn tag_final_message(&self, messages: &Value) -> Outcome<(Value, Arc<str>)> {
         let refused = |message: &str| Err(TemplateError::ContinueFinalMessage(message.to_owned()));
-        let Value::List(list) = &messages else {
+        let Value::List(all) = messages else {
             return refused("messages must be a list");
         };
-        let Some(last) = list.items.last() else {
+        let Some(last) = all.items.last() else {
             return refused("continue_final_message is set but the conversation is empty!");
         };
         let Value::Dict(last) = last else {
@@ -205,7 +205,7 @@ impl ChatTemplate {
             }
             _ => return refused("the content of the final message is neither a string nor a list"),
         };
-        let mut items = list.items.clone();
+        let mut items = all.items.clone();
         if let Some(item) = items.last_mut() {
             *item = with_entry(last, "content", tagged)?;
         }

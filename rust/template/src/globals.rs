@@ -95,7 +95,7 @@ fn range(arguments: Arguments) -> Outcome<Value> {
     let given = arguments.positional.len();
     let mut parameters = arguments.bind_positional("range", 3, 1)?;
     let first = parameters.integer(0, 0)?;
-    let (start, stop) = if given == 1 {
+    let (start, end) = if given == 1 {
         (0, first)
     } else {
         (first, parameters.integer(1, 0)?)
@@ -104,7 +104,11 @@ fn range(arguments: Arguments) -> Outcome<Value> {
     if step == 0 {
         return Err(value_error("range() arg 3 must not be zero"));
     }
-    let range = Range { start, stop, step };
+    let range = Range {
+        start,
+        stop: end,
+        step,
+    };
     if range.len() > MAX_RANGE {
         return Err(overflow_error(format!(
             "Range too big. The sandbox blocks ranges larger than MAX_RANGE ({MAX_RANGE})."

@@ -45,12 +45,11 @@ pub(crate) fn strftime(now: &NaiveDateTime, format: &str) -> String {
             directive = rest.next();
         }
         let known = directive.and_then(|directive| field(now, directive, flag));
-        match (known, directive) {
-            (Some(text), _) => out.push_str(&text),
-            (None, _) => {
-                out.push('%');
-                rest = before;
-            }
+        if let (Some(text), _) = (known, directive) {
+            out.push_str(&text);
+        } else {
+            out.push('%');
+            rest = before;
         }
     }
     out

@@ -47,7 +47,7 @@ impl Interpreter<'_> {
     }
 
     /// Evaluates the call of a call block, which gets the block as `caller`.
-    pub(super) fn call_with_caller(&mut self, call: &Expression, caller: Value) -> Outcome<Value> {
+    pub(super) fn call_with_caller(&mut self, call: &Expression, block: Value) -> Outcome<Value> {
         let (callee, arguments) = match call {
             Expression::Call(callee, arguments) => (self.expression(callee)?, arguments),
             Expression::MethodCall {
@@ -61,7 +61,7 @@ impl Interpreter<'_> {
             other => (self.expression(other)?, &Vec::new()),
         };
         let mut arguments = self.arguments(arguments)?;
-        add_named(&mut arguments, Arc::from("caller"), caller)?;
+        add_named(&mut arguments, Arc::from("caller"), block)?;
         self.call(&callee, arguments)
     }
 

@@ -19,6 +19,7 @@ use crate::front::{Load, Place, Program};
 use crate::value::{Activation, Function, Namespace, Object, Undefined, Value};
 
 pub(crate) use access::{attribute, item};
+use operators::negative;
 pub(crate) use operators::{concatenated, percent_text};
 pub(crate) use statement::check_namespace_name;
 

@@ -12,22 +12,6 @@ use crate::value::{Arguments, Integer, Text, Value};
 const MAX_INTEGER_BITS: u64 = 1 << 17;
 
 impl Interpreter<'_> {
-    /// `-operand`.
-    pub(super) fn negative(&mut self, operand: &Value) -> Outcome<Value> {
-        operand.require_defined()?;
-        if let Value::Float(value) = operand {
-            return Ok(Value::Float(-value));
-        }
-        match Integer::of(operand) {
-            Some(Integer::Small(value)) => Ok(Integer::from(-i128::from(value)).into()),
-            Some(Integer::Big(value)) => Ok(Integer::from(-value).into()),
-            None => Err(type_error(format!(
-                "bad operand type for unary -: '{}'",
-                operand.type_name()
-            ))),
-        }
-    }
-
     /// A binary operation.
     ///
     /// # Errors
@@ -124,6 +108,22 @@ impl Interpreter<'_> {
     }
 }
 
+/// `-operand`.
+pub(super) fn negative(operand: &Value) -> Outcome<Value> {
+    operand.require_defined()?;
+    if let Value::Float(value) = operand {
+        return Ok(Value::Float(-value));
+    }
+    match Integer::of(operand) {
+        Some(Integer::Small(value)) => Ok(Integer::from(-i128::from(value)).into()),
+        Some(Integer::Big(value)) => Ok(Integer::from(-value).into()),
+        None => Err(type_error(format!(
+            "bad operand type for unary -: '{}'",
+            operand.type_name()
+        ))),
+    }
+}
+
 /// `a ~ b ~ c`: the texts one after the other, escaped only where that is on.
 pub(crate) fn concatenated(interpreter: &mut Interpreter<'_>, parts: &[Value]) -> Outcome<Value> {
     let markup = interpreter.autoescape()
@@ -214,13 +214,11 @@ fn floats(operator: BinaryOperator, a: f64, b: f64) -> Outcome<Value> {
 fn floor_divide(a: f64, b: f64) -> (f64, f64) {
     let mut remainder = a % b;
     let mut quotient = (a - remainder) / b;
-    if remainder != 0.0 {
-        if (b < 0.0) != (remainder < 0.0) {
-            remainder += b;
-            quotient -= 1.0;
-        }
-    } else {
+    if remainder == 0.0 {
         remainder = 0.0_f64.copysign(b);
+    } else if (b < 0.0) != (remainder < 0.0) {
+        remainder += b;
+        quotient -= 1.0;
     }
     let floored = if quotient == 0.0 {
         0.0_f64.copysign(a / b)

@@ -107,7 +107,7 @@ fn quote(text: &str, query: bool, out: &mut String) {
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => {
-                out.push(char::from(byte))
+                out.push(char::from(byte));
             }
             b'/' if !query => out.push('/'),
             b' ' if query => out.push('+'),

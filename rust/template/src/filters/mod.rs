@@ -1,5 +1,10 @@
 //! jinja2's filters, with transformers' own `tojson`.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "all filters have the same signature"
+)]
+
 mod attribute;
 mod collection;
 mod json;

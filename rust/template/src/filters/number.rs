@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 
 use super::argument_error;
 use super::attribute::Getter;
-use crate::error::{Outcome, TemplateError, overflow_error, type_error};
+use crate::error::{Outcome, overflow_error, type_error};
 use crate::eval::Interpreter;
 use crate::front::BinaryOperator;
 use crate::text::is_space;
@@ -105,7 +105,7 @@ fn parse_integer(text: &str, base: i64) -> Option<Integer> {
         && prefixed.is_none()
         && digits.len() > 1
         && digits.starts_with('0')
-        && digits.trim_matches('0') != ""
+        && !digits.trim_matches('0').is_empty()
     {
         return None;
     }
@@ -286,14 +286,9 @@ pub(super) fn filesizeformat(
 ) -> Outcome<Value> {
     let mut parameters = arguments.bind("filesizeformat", &["binary"], 0)?;
     let binary = parameters.flag(0, false);
-    let bytes = match float(interpreter, value, Arguments::positional(vec![Value::None]))? {
-        Value::Float(bytes) => bytes,
-        _ => {
-            return Err(TemplateError::Operation {
-                exception: "ValueError",
-                message: "not a number".to_owned(),
-            });
-        }
+    let Value::Float(bytes) = float(interpreter, value, Arguments::positional(vec![Value::None]))?
+    else {
+        return Err(crate::error::value_error("could not convert to float"));
     };
     let base: f64 = if binary { 1024.0 } else { 1000.0 };
     let units = if binary {

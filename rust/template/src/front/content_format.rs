@@ -12,7 +12,7 @@ use super::literal::{Constant, Literal, Literals};
 pub enum ContentFormat {
     /// One text.
     String,
-    /// A list of parts, as in the OpenAI API.
+    /// A list of parts, as in the `OpenAI` API.
     OpenAi,
 }
 

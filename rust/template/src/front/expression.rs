@@ -282,9 +282,8 @@ fn check_order(arguments: &[CallArg<'_>]) -> Outcome<()> {
     for argument in arguments {
         let allowed = match argument {
             CallArg::Pos(_) => !named && !splat && !named_splat,
-            CallArg::Kwarg(..) => !named_splat,
+            CallArg::Kwarg(..) | CallArg::KwargSplat(_) => !named_splat,
             CallArg::PosSplat(_) => !splat && !named_splat,
-            CallArg::KwargSplat(_) => !named_splat,
         };
         if !allowed {
             let message = "invalid syntax for function call expression".to_owned();

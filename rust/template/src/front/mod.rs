@@ -1,19 +1,22 @@
-//! From the source of a template to a [`Program`]: jinja2's lexical rules, MiniJinja's grammar, jinja2's scopes.
+//! From the source of a template to a [`Program`]: jinja2's lexical rules, `MiniJinja`'s grammar, jinja2's scopes.
 //!
 //! 1. [`lexer`] cuts the source into texts and tags by the rules of jinja2, whitespace control included.
-//! 2. [`rewrite`] writes the tags down again so that MiniJinja's parser reads them as jinja2 means them, with all
+//! 2. [`rewrite`] writes the tags down again so that `MiniJinja`'s parser reads them as jinja2 means them, with all
 //!    texts and literals moved to a table.
-//! 3. MiniJinja parses that, and [`lower`] turns its tree into a [`Program`] with all variables resolved.
+//! 3. `MiniJinja` parses that, and [`lower`] turns its tree into a [`Program`] with all variables resolved.
 
 mod content_format;
+mod escape;
 mod expression;
 mod lexer;
 mod literal;
 mod lower;
+mod number;
 mod program;
 mod rewrite;
 mod scope;
 mod statement;
+mod walk;
 
 pub use content_format::ContentFormat;
 pub(crate) use program::{

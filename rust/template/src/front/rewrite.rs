@@ -1,10 +1,10 @@
-//! Writes tags down so that MiniJinja's parser reads them as jinja2 means them.
+//! Writes tags down so that `MiniJinja`'s parser reads them as jinja2 means them.
 //!
 //! * Texts and literals become names that stand for entries of a table ([`super::literal`]).
 //! * `{% generation %}` becomes a call block, which is what transformers makes of it.
-//! * `+x` becomes `- -x`: MiniJinja has no unary plus, and both fail for the same values.
+//! * `+x` becomes `- -x`: `MiniJinja` has no unary plus, and both fail for the same values.
 //! * A bare tuple (`{% for x in 1, 2 %}`) gets parentheses.
-//! * What MiniJinja has and jinja2 has not (`{% do %}`) is refused, and so is what would nest too deeply for a
+//! * What `MiniJinja` has and jinja2 has not (`{% do %}`) is refused, and so is what would nest too deeply for a
 //!   recursive parser.
 
 use super::lexer::{Located, Piece, Token};
@@ -14,10 +14,11 @@ use crate::error::{Outcome, TemplateError};
 /// The callee of the call block that a `{% generation %}` block becomes.
 pub(crate) const GENERATION: &str = "generation·block";
 
-/// Operators in one tag, and `elif` tags in a template: each may nest the tree one level deeper.
-const MAX_NESTING: usize = 2_000;
+/// Operators in one tag, and `elif` tags in a template: each may nest the tree one level deeper. `CPython` compiles
+/// few templates beyond that, either.
+const MAX_NESTING: usize = 500;
 
-/// A template that MiniJinja can parse.
+/// A template that `MiniJinja` can parse.
 pub(crate) struct Rewritten {
     pub source: String,
     pub literals: Literals,
@@ -62,7 +63,7 @@ pub(crate) fn rewrite(pieces: Vec<Piece>) -> Outcome<Rewritten> {
             } => rewriter.tag(statement, tokens, line)?,
         }
     }
-    if rewriter.open.iter().any(|end| *end == "endgeneration") {
+    if rewriter.open.contains(&"endgeneration") {
         return Err(syntax(
             "Unexpected end of template. 'endgeneration' is missing.",
             rewriter.line,
@@ -306,12 +307,12 @@ fn check_chained_tests(tokens: &[Located]) -> Outcome<()> {
         }) => Some(name.as_str()),
         _ => None,
     };
-    for at in 0..tokens.len() {
+    for (at, located) in tokens.iter().enumerate() {
         let test = at + 1 + usize::from(name(at + 1) == Some("not"));
         if name(at) == Some("is") && name(test).is_some() && name(test + 1) == Some("is") {
             return Err(syntax(
                 "You cannot chain multiple tests with is",
-                tokens[at].line,
+                located.line,
             ));
         }
     }
@@ -350,76 +351,4 @@ fn ends_operand(token: Option<&Token>) -> bool {
         ),
         Some(_) => true,
     }
-}
-
-/// A string literal's text, with escapes resolved as Python's `unicode-escape` codec does. `None` if malformed.
-pub(crate) fn unescaped(source: &str) -> Option<String> {
-    let mut out = String::with_capacity(source.len());
-    let mut characters = source.chars();
-    while let Some(character) = characters.next() {
-        if character != '\\' {
-            out.push(character);
-            continue;
-        }
-        let escape = characters.next()?;
-        match escape {
-            '\n' => {}
-            '\\' | '\'' | '"' => out.push(escape),
-            'a' => out.push('\u{7}'),
-            'b' => out.push('\u{8}'),
-            'f' => out.push('\u{c}'),
-            'n' => out.push('\n'),
-            'r' => out.push('\r'),
-            't' => out.push('\t'),
-            'v' => out.push('\u{b}'),
-            'x' | 'u' | 'U' => {
-                let length = match escape {
-                    'x' => 2,
-                    'u' => 4,
-                    _ => 8,
-                };
-                let digits = characters.as_str().get(..length)?;
-                let code = digits
-                    .bytes()
-                    .all(|b| b.is_ascii_hexdigit())
-                    .then(|| u32::from_str_radix(digits, 16))?
-                    .ok()?;
-                out.push(char::from_u32(code).or_else(|| crate::text::surrogate(code))?);
-                characters.nth(length - 1);
-            }
-            '0'..='7' => {
-                let mut code = escape.to_digit(8)?;
-                for _ in 0..2 {
-                    let Some(digit) = characters
-                        .as_str()
-                        .chars()
-                        .next()
-                        .and_then(|c| c.to_digit(8))
-                    else {
-                        break;
-                    };
-                    code = code * 8 + digit;
-                    characters.next();
-                }
-                out.push(char::from_u32(code)?);
-            }
-            // Names of characters are not known here.
-            'N' => return None,
-            // jinja2 writes characters beyond ASCII as escapes first, whose backslash this one then escapes.
-            other if !other.is_ascii() => {
-                out.push('\\');
-                let code = u32::from(other);
-                out.push_str(&match code {
-                    0..=0xff => format!("x{code:02x}"),
-                    0x100..=0xffff => format!("u{code:04x}"),
-                    _ => format!("U{code:08x}"),
-                });
-            }
-            other => {
-                out.push('\\');
-                out.push(other);
-            }
-        }
-    }
-    Some(out)
 }

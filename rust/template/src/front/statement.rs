@@ -10,7 +10,7 @@ use super::program::{
     Expression, ForLoop, LoopTest, MacroDefinition, Parameter, Statement, Target,
 };
 use super::rewrite::GENERATION;
-use super::scope::reads;
+use super::walk::reads;
 use crate::error::{Outcome, TemplateError};
 
 impl Lowering {
@@ -226,12 +226,12 @@ impl Lowering {
     }
 
     fn call_block(&mut self, scope: usize, node: &ast::CallBlock<'_>) -> Outcome<Statement> {
-        let caller = Arc::new(self.macro_definition(scope, &node.macro_decl, None)?);
+        let body = Arc::new(self.macro_definition(scope, &node.macro_decl, None)?);
         if matches!(&node.call.expr, Expr::Var(callee) if callee.id == GENERATION) {
-            return Ok(Statement::Generation(caller));
+            return Ok(Statement::Generation(body));
         }
         let call = self.call(scope, &node.call)?;
-        Ok(Statement::CallBlock { call, caller })
+        Ok(Statement::CallBlock { call, caller: body })
     }
 
     fn macro_definition(

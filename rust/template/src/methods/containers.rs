@@ -37,12 +37,7 @@ pub(super) fn call(
         Value::Bytes(bytes) => match &**name {
             "hex" => {
                 interpreter.meter.allocate(bytes.len() * 2)?;
-                Ok(Value::text(
-                    bytes
-                        .iter()
-                        .map(|byte| format!("{byte:02x}"))
-                        .collect::<String>(),
-                ))
+                Ok(Value::text(hexadecimal(bytes)))
             }
             _ => std::str::from_utf8(bytes)
                 .map(Value::text)
@@ -197,4 +192,12 @@ fn object_method(object: &Rc<Object>, name: &str, arguments: Arguments) -> Outco
             object.type_name()
         ))),
     }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
 }

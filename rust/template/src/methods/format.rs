@@ -31,10 +31,10 @@ struct Formatter<'a> {
 pub(super) fn format(
     interpreter: &mut Interpreter<'_>,
     text: &Text,
-    arguments: Arguments,
+    arguments: &Arguments,
 ) -> Outcome<Value> {
     let mut formatter = Formatter {
-        arguments: &arguments,
+        arguments,
         numbering: Numbering::Unknown,
         markup: text.markup,
     };

@@ -65,7 +65,7 @@ pub(super) fn call(
         "center" | "ljust" | "rjust" => justify(interpreter, subject, name, arguments),
         "zfill" => zero_fill(interpreter, subject, arguments),
         "expandtabs" => expand_tabs(interpreter, subject, arguments),
-        "format" => format::format(interpreter, subject, arguments),
+        "format" => format::format(interpreter, subject, &arguments),
         "format_map" => {
             let mapping = arguments
                 .bind_positional(name, 1, 1)?
@@ -80,7 +80,7 @@ pub(super) fn call(
             format::format(
                 interpreter,
                 subject,
-                Arguments {
+                &Arguments {
                     positional: Vec::new(),
                     named: named.collect(),
                 },
@@ -118,7 +118,7 @@ fn casefolded(text: &str) -> String {
             'ß' | 'ẞ' => out.push_str("ss"),
             'ς' => out.push('σ'),
             'ﬀ'..='ﬆ' => {
-                out.push_str(&character.to_uppercase().collect::<String>().to_lowercase())
+                out.push_str(&character.to_uppercase().collect::<String>().to_lowercase());
             }
             other => out.extend(other.to_lowercase()),
         }

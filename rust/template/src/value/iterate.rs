@@ -60,10 +60,7 @@ impl Value {
                     None => Ok(items.into()),
                 }
             }
-            Self::Undefined(undefined) => match **undefined {
-                // The sandbox's undefined raises for what it must not touch only when it is called.
-                _ => Ok(Vec::new()),
-            },
+            Self::Undefined(_undefined) => Ok(Vec::new()),
             Self::Object(object) => match &**object {
                 Object::Loop(state) => Ok(state.remaining()),
                 _ => Err(not_iterable(self)),

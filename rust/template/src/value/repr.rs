@@ -126,7 +126,7 @@ impl Value {
                 );
             }
             Self::Generator(generator) if generator.name == "reversed" => {
-                out.push_str(&format!("<list_reverseiterator object at {ADDRESS}>"))
+                let _ = write!(out, "<list_reverseiterator object at {ADDRESS}>");
             }
             Self::Generator(generator) => {
                 let _ = write!(out, "<generator object {} at {ADDRESS}>", generator.name);
@@ -171,7 +171,9 @@ fn write_object(
             out.push_str("<Namespace ");
             // One that holds itself would be printed without end.
             match namespace.attributes.try_borrow_mut() {
-                Ok(attributes) => write_dict(&attributes, interpreter, out)?,
+                Ok(attributes) => {
+                    interpreter.deeper(|interpreter| write_dict(&attributes, interpreter, out))?;
+                }
                 Err(_) => out.push_str("{...}"),
             }
             out.push('>');

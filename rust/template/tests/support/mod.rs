@@ -69,7 +69,7 @@ pub fn spans(value: &JsonValue<'_>) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Whether a case expects an address of CPython's memory, which nothing can be equal to.
+/// Whether a case expects an address of `CPython`'s memory, which nothing can be equal to.
 pub fn has_address(case: &JsonValue<'_>) -> bool {
     field(case, "text")
         .and_then(text)
