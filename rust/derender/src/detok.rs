@@ -59,9 +59,8 @@ impl Detokenizer {
                 state.pending = utf8::incomplete_suffix(&bytes).to_vec();
             }
             Decoding::Pieces { strip } => {
-                let has_text = |&id: &u32| {
-                    !self.vocabulary.is_special(id) && !self.vocabulary.bytes(id).is_empty()
-                };
+                let has_text =
+                    |&id: &u32| !self.vocabulary.is_special(id) && !self.vocabulary.bytes(id).is_empty();
                 if !prompt.iter().any(has_text) {
                     state.strip = u8::try_from(strip).unwrap_or(u8::MAX);
                 }

@@ -37,7 +37,8 @@ fn check(case: &Value, served: &support::Served) -> Result<(), String> {
         return Err(format!("text {:?}, expected {text}", message.content));
     }
     for sizes in [&[1][..], &[2], &[3], &[5], &[usize::MAX], &[1, 2, 3, 1, 1, 4, 2]] {
-        let (streamed, size) = output.streamed(sizes).map_err(|error| format!("in chunks of {sizes:?}: {error}"))?;
+        let (streamed, size) =
+            output.streamed(sizes).map_err(|error| format!("in chunks of {sizes:?}: {error}"))?;
         if streamed != message {
             return Err(format!("in chunks of {sizes:?}: {streamed:?}, one-shot {message:?}"));
         }

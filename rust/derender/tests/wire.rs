@@ -9,8 +9,7 @@ use support::{Differences, Message, Models, Output, Served, cases, shared, squee
 /// What derendering a body gave: the answer, or the refused parameter and the message.
 fn derender(served: &Served, endpoint: &str, body: &[u8]) -> Result<Value, String> {
     let derenderer = &served.derenderer;
-    let answer =
-        if endpoint.contains("chat") { derenderer.chat(body) } else { derenderer.completions(body) };
+    let answer = if endpoint.contains("chat") { derenderer.chat(body) } else { derenderer.completions(body) };
     let answer = answer.map_err(|error| format!("{}: {error}", error.kind()))?;
     serde_json::from_slice(&answer.body).map_err(|error| error.to_string())
 }
@@ -19,17 +18,22 @@ fn derender(served: &Served, endpoint: &str, body: &[u8]) -> Result<Value, Strin
 /// what changes with time or by chance is left out.
 fn differs(got: &Value, wanted: &Value, path: &str) -> Option<String> {
     match (got, wanted) {
-        (_, Value::String(text)) if text.starts_with('<') && text.ends_with('>') && !text.contains(' ') => None,
+        (_, Value::String(text)) if text.starts_with('<') && text.ends_with('>') && !text.contains(' ') => {
+            None
+        }
         (Value::Object(got), Value::Object(wanted)) => {
             let keys = got.keys().chain(wanted.keys());
             keys.filter(|key| *key != "created" && *key != "stream_state").find_map(|key| {
-                let (got, wanted) = (got.get(key).unwrap_or(&Value::Null), wanted.get(key).unwrap_or(&Value::Null));
+                let (got, wanted) =
+                    (got.get(key).unwrap_or(&Value::Null), wanted.get(key).unwrap_or(&Value::Null));
                 differs(got, wanted, &format!("{path}.{key}"))
             })
         }
         (Value::Array(got), Value::Array(wanted)) if got.len() == wanted.len() => {
             let pairs = got.iter().zip(wanted).enumerate();
-            pairs.map(|(index, (got, wanted))| differs(got, wanted, &format!("{path}.{index}"))).find_map(|found| found)
+            pairs
+                .map(|(index, (got, wanted))| differs(got, wanted, &format!("{path}.{index}")))
+                .find_map(|found| found)
         }
         (got, wanted) if got == wanted => None,
         (got, wanted) if got.is_number() && got.as_f64() == wanted.as_f64() => None,
@@ -41,7 +45,9 @@ fn differs(got: &Value, wanted: &Value, path: &str) -> Option<String> {
 fn answers(case: &Value, served: &Served) -> Vec<Result<Value, String>> {
     let endpoint = case["endpoint"].as_str().unwrap_or_default();
     if let Some(raw) = case["raw_body"].as_str() {
-        return vec![derender(served, endpoint, raw.as_bytes())];
+        let latin1 = case["name"].as_str().is_some_and(|name| name.ends_with("raw_latin1"));
+        let bytes = if latin1 { raw.chars().map(|c| c as u8).collect() } else { raw.as_bytes().to_vec() };
+        return vec![derender(served, endpoint, &bytes)];
     }
     let Some(chunks) = case["chunks"].as_array() else {
         return vec![derender(served, endpoint, case["body"].to_string().as_bytes())];
@@ -84,9 +90,10 @@ fn check_wire(case: &Value, served: &Served) -> Result<(), String> {
                 }
                 return Ok(());
             }
+            // What the reference should have done instead is for a reader; here only the answers without fault count.
+            _ if !case["suspect"].is_null() && case["expected"] != "400" => {}
             Err(error) => return Err(format!("answer {number} refused: {error}")),
             Ok(answer) if wants_refusal => return Err(format!("answer {number} not refused: {answer}")),
-            Ok(_) if !case["suspect"].is_null() => {}
             Ok(answer) => {
                 let body = if wanted["body"].is_object() { &wanted["body"] } else { wanted };
                 let (answer, body) = match body.get("chunk") {
@@ -122,7 +129,8 @@ fn wire_cases_hold() {
             if !name.contains(&filter) || case.get("headers").is_some() {
                 continue;
             }
-            let flags: Vec<&str> = case["flags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let flags: Vec<&str> =
+                case["flags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             let served = models.serve(&shared, "qwen3", &flags, bounds.clone()).expect("qwen3 with hermes");
             match check_wire(&case, &served) {
                 Ok(()) => pass += 1,
@@ -139,6 +147,10 @@ fn wire_cases_hold() {
 fn check_bug(case: &Value, served: &Served) -> Result<(), String> {
     let expect = &case["expect"];
     let Some(output) = Output::of_case(case, served).filter(|_| case["output_token_ids"].is_array()) else {
+        // Some bodies are only described.
+        if !case["body"].is_object() && !case["chunks"].is_array() && !case["raw_body"].is_string() {
+            return Ok(());
+        }
         let all = answers(case, served);
         let wants_refusal = expect["status"] == 400;
         let refused = all.iter().any(Result::is_err);
@@ -174,8 +186,11 @@ fn check_bug(case: &Value, served: &Served) -> Result<(), String> {
             return Err(format!("in chunks of {sizes:?}: {streamed:?}, one-shot {message:?}"));
         }
     }
-    let calls: Vec<Value> =
-        message.values().into_iter().map(|(name, arguments)| json!({"name": name, "arguments": arguments})).collect();
+    let calls: Vec<Value> = message
+        .values()
+        .into_iter()
+        .map(|(name, arguments)| json!({"name": name, "arguments": arguments}))
+        .collect();
     let checks = [
         ("content_exact", json!(message.content)),
         ("finish_reason", message.finish_reason.clone()),
@@ -212,7 +227,8 @@ fn public_bugs_do_not_occur() {
         if !name.contains(&filter) {
             continue;
         }
-        let flags: Vec<&str> = case["flags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let flags: Vec<&str> =
+            case["flags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let model = case["model"].as_str().unwrap_or_default();
         let Some(served) = models.serve(&shared, model, &flags, json!({})) else { continue };
         match check_bug(&case, &served) {

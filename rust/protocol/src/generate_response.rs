@@ -194,7 +194,8 @@ fn logprob(fields: &Fields<'_, '_>, config: &ServingConfig) -> Result<LogProb> {
     let token_id = fields::token_id(fields.required("token_id")?, || path.clone())?;
     bounds::token_id(&path, token_id, config.vocab_size)?;
     let logprob = match fields.required("logprob")? {
-        Json::Float(number) if !number.is_finite() => FLOOR,
+        // A token that sampling masked out has no probability at all.
+        Json::Float(number) if *number == f64::NEG_INFINITY => FLOOR,
         value => fields::number(value, &fields.path("logprob"))?,
     };
     Ok(LogProb { token_id, logprob: logprob.max(FLOOR) })
