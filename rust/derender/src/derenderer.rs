@@ -116,6 +116,20 @@ impl Derenderer {
         Ok(Answer { body: json::to_bytes(&value)?, parsed: true })
     }
 
+    /// Whether the configuration names a reasoning parser.
+    #[must_use]
+    pub fn has_reasoning_parser(&self) -> bool {
+        self.parsers.reasoning.is_some()
+    }
+
+    /// Whether the last turn of a prompt closes the reasoning, so that the answer begins at once.
+    #[must_use]
+    pub fn prompt_ends_reasoning(&self, prompt: &[u32]) -> bool {
+        let build = Build { tokenizer: &self.tokenizer, vocabulary: &self.vocabulary };
+        let parser = self.parsers.reasoning.as_ref();
+        parser.is_some_and(|parser| parser.opening(prompt, build) == reasoning::Opening::Closed)
+    }
+
     /// Begins a stream in this process. Without a chat request it detokenizes only.
     ///
     /// # Errors
