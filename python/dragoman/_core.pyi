@@ -23,6 +23,9 @@ class Encoding:
     def ids(self) -> NDArray[np.uint32]: ...
     @property
     def offsets(self) -> NDArray[np.uint32]: ...
+    def assistant_mask(self, spans: Sequence[tuple[int, int]]) -> NDArray[np.uint8]:
+        """(n,): 1 for a token that overlaps one of the code-point ranges (`Rendered.assistant_spans`), else 0."""
+
 
 @final
 class Tokenizer:

@@ -27,7 +27,6 @@ MAX_SECONDS = 1.0
 MAX_OUTPUT = 64 * 1024 * 1024
 # Left in place of the text that an assistant turn ends in, to find where the prompt is cut.
 CONTINUE_TAG = "CONTINUE_FINAL_MESSAGE_TAG "
-REASONING_FIELDS = ("reasoning_content", "thinking", "reasoning")
 
 
 class BudgetError(jinja2.TemplateError):
@@ -161,7 +160,7 @@ class Jinja2Template:
 
         Raises jinja2.TemplateError, or what Python raises inside the template.
         """
-        messages = [alias_reasoning(message) for message in payload.get("messages") or []]
+        messages = [_message(message) for message in payload.get("messages") or []]
         continued = None
         if payload.get("continue_final_message"):
             continued = mark_final_message(messages, self._source)
@@ -187,18 +186,16 @@ class Jinja2Template:
             raise BudgetError("template recursion is too deep") from None
         text = "".join(run.pieces)
         if continued is not None:
-            text = cut_at_final_message(text, continued)
+            # The spans would count the tag.
+            return cut_at_final_message(text, continued), []
         return text, run.spans
 
 
-def alias_reasoning(message: Any) -> Any:
-    """A message whose reasoning goes by any of its names has it under all that templates read."""
+def _message(message: Any) -> dict[str, Any]:
+    """A message of its own, so that it may be marked. Raises TypeError."""
     if not isinstance(message, dict):
         raise TypeError("a chat message is an object")
-    reasoning = next((message[key] for key in REASONING_FIELDS if message.get(key) is not None), None)
-    if reasoning is None:
-        return dict(message)
-    return {"thinking": reasoning, **message, "reasoning_content": reasoning}
+    return dict(message)
 
 
 def mark_final_message(messages: list[dict[str, Any]], source: str) -> str:

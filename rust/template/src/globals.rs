@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::error::{Outcome, TemplateError, overflow_error, runtime_error, type_error, value_error};
+use crate::error::{
+    Outcome, TemplateError, overflow_error, runtime_error, type_error, value_error,
+};
 use crate::eval::Interpreter;
 use crate::strftime::strftime;
 use crate::value::{Arguments, Cycler, Dict, Function, Object, Range, Value};
@@ -13,7 +15,11 @@ use crate::value::{Arguments, Cycler, Dict, Function, Object, Range, Value};
 const MAX_RANGE: usize = 100_000;
 
 /// Calls a function.
-pub(crate) fn call(interpreter: &mut Interpreter<'_>, function: Function, arguments: Arguments) -> Outcome<Value> {
+pub(crate) fn call(
+    interpreter: &mut Interpreter<'_>,
+    function: Function,
+    arguments: Arguments,
+) -> Outcome<Value> {
     match function {
         Function::Range => range(arguments),
         Function::Dict => Ok(Value::dict(dict(interpreter, arguments)?)),
@@ -38,26 +44,39 @@ pub(crate) fn call(interpreter: &mut Interpreter<'_>, function: Function, argume
             let format = parameters.take_or(0, Value::None);
             format.require_defined()?;
             let Value::Str(format) = format else {
-                return Err(type_error(format!("strftime() argument 1 must be str, not {}", format.type_name())));
+                return Err(type_error(format!(
+                    "strftime() argument 1 must be str, not {}",
+                    format.type_name()
+                )));
             };
-            interpreter.meter.allocate(format.text.len().saturating_mul(16))?;
+            interpreter
+                .meter
+                .allocate(format.text.len().saturating_mul(16))?;
             Ok(Value::text(strftime(&interpreter.now(), &format.text)))
         }
         Function::Lipsum => {
             // jinja2 makes up other words each time.
-            Ok(Value::text("Lorem ipsum dolor sit amet, consectetur adipiscing elit."))
+            Ok(Value::text(
+                "Lorem ipsum dolor sit amet, consectetur adipiscing elit.",
+            ))
         }
         Function::Cycler => {
             if arguments.positional.is_empty() {
                 return Err(runtime_error("at least one item has to be provided"));
             }
             let items = arguments.positional;
-            Ok(Value::Object(Rc::new(Object::Cycler(Cycler { items, position: Cell::new(0) }))))
+            Ok(Value::Object(Rc::new(Object::Cycler(Cycler {
+                items,
+                position: Cell::new(0),
+            }))))
         }
         Function::Joiner => {
             let mut parameters = arguments.bind("Joiner", &["sep"], 0)?;
             let separator = parameters.take_or(0, Value::text(", "));
-            Ok(Value::Object(Rc::new(Object::Joiner(separator, Cell::new(false)))))
+            Ok(Value::Object(Rc::new(Object::Joiner(
+                separator,
+                Cell::new(false),
+            ))))
         }
         Function::DictFromKeys => {
             let mut parameters = arguments.bind_positional("fromkeys", 2, 1)?;
@@ -76,12 +95,20 @@ fn range(arguments: Arguments) -> Outcome<Value> {
     let given = arguments.positional.len();
     let mut parameters = arguments.bind_positional("range", 3, 1)?;
     let first = parameters.integer(0, 0)?;
-    let (start, stop) = if given == 1 { (0, first) } else { (first, parameters.integer(1, 0)?) };
+    let (start, end) = if given == 1 {
+        (0, first)
+    } else {
+        (first, parameters.integer(1, 0)?)
+    };
     let step = parameters.integer(2, 1)?;
     if step == 0 {
         return Err(value_error("range() arg 3 must not be zero"));
     }
-    let range = Range { start, stop, step };
+    let range = Range {
+        start,
+        stop: end,
+        step,
+    };
     if range.len() > MAX_RANGE {
         return Err(overflow_error(format!(
             "Range too big. The sandbox blocks ranges larger than MAX_RANGE ({MAX_RANGE})."
@@ -93,7 +120,10 @@ fn range(arguments: Arguments) -> Outcome<Value> {
 /// Python's `dict(...)`: of a dict or of pairs, then of named arguments.
 fn dict(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> Outcome<Dict> {
     if arguments.positional.len() > 1 {
-        return Err(type_error(format!("dict expected at most 1 argument, got {}", arguments.positional.len())));
+        return Err(type_error(format!(
+            "dict expected at most 1 argument, got {}",
+            arguments.positional.len()
+        )));
     }
     let mut dict = Dict::with_capacity(arguments.named.len());
     match arguments.positional.into_iter().next() {

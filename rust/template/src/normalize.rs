@@ -12,7 +12,11 @@ const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "thinking", "reasoning
 #[must_use]
 pub fn drop_null_fields<'a>(messages: &JsonValue<'a>) -> JsonValue<'a> {
     map_messages(messages, |fields| {
-        fields.iter().filter(|(_, value)| !matches!(value, JsonValue::Null)).cloned().collect()
+        fields
+            .iter()
+            .filter(|(_, value)| !matches!(value, JsonValue::Null))
+            .cloned()
+            .collect()
     })
 }
 
@@ -21,13 +25,21 @@ pub fn drop_null_fields<'a>(messages: &JsonValue<'a>) -> JsonValue<'a> {
 #[must_use]
 pub fn alias_reasoning<'a>(messages: &JsonValue<'a>) -> JsonValue<'a> {
     map_messages(messages, |fields| {
-        let given = |name: &str| fields.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value);
+        let given = |name: &str| {
+            fields
+                .iter()
+                .rev()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| value)
+        };
         let reasoning = REASONING_FIELDS
             .iter()
             .filter_map(|name| given(name))
             .find(|value| !matches!(value, JsonValue::Null))
             .cloned();
-        let Some(reasoning) = reasoning else { return fields.to_vec() };
+        let Some(reasoning) = reasoning else {
+            return fields.to_vec();
+        };
         let mut aliased = Vec::with_capacity(fields.len() + 2);
         aliased.push((Cow::Borrowed("thinking"), reasoning.clone()));
         aliased.extend(fields.iter().cloned());
@@ -43,7 +55,9 @@ fn map_messages<'a>(
     messages: &JsonValue<'a>,
     change: impl Fn(&Fields<'a>) -> Vec<(Cow<'a, str>, JsonValue<'a>)>,
 ) -> JsonValue<'a> {
-    let JsonValue::Array(items) = messages else { return messages.clone() };
+    let JsonValue::Array(items) = messages else {
+        return messages.clone();
+    };
     let changed = items.iter().map(|message| match message {
         JsonValue::Object(fields) => JsonValue::Object(Arc::new(change(fields))),
         other => other.clone(),

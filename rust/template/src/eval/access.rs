@@ -8,21 +8,45 @@ use crate::error::Outcome;
 use crate::value::{Function, LoopState, Object, Undefined, Value};
 
 /// Methods that would change a list or dict, which the sandbox forbids.
-const LIST_CHANGES: [&str; 8] = ["append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"];
+const LIST_CHANGES: [&str; 8] = [
+    "append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort",
+];
 const DICT_CHANGES: [&str; 5] = ["clear", "pop", "popitem", "setdefault", "update"];
 
 /// Attributes that every Python object has; they are there and must not be touched.
 const OBJECT_ATTRIBUTES: [&str; 21] = [
-    "__class__", "__delattr__", "__dir__", "__doc__", "__eq__", "__format__", "__ge__", "__getattribute__", "__gt__",
-    "__hash__", "__init__", "__init_subclass__", "__le__", "__lt__", "__ne__", "__new__", "__reduce__",
-    "__reduce_ex__", "__repr__", "__setattr__", "__str__",
+    "__class__",
+    "__delattr__",
+    "__dir__",
+    "__doc__",
+    "__eq__",
+    "__format__",
+    "__ge__",
+    "__getattribute__",
+    "__gt__",
+    "__hash__",
+    "__init__",
+    "__init_subclass__",
+    "__le__",
+    "__lt__",
+    "__ne__",
+    "__new__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__repr__",
+    "__setattr__",
+    "__str__",
 ];
 
 /// `value.name`: an attribute, or else an item.
 ///
 /// # Errors
 /// An undefined value's own error.
-pub(crate) fn attribute(interpreter: &mut Interpreter<'_>, owner: &Value, name: &Arc<str>) -> Outcome<Value> {
+pub(crate) fn attribute(
+    interpreter: &mut Interpreter<'_>,
+    owner: &Value,
+    name: &Arc<str>,
+) -> Outcome<Value> {
     if let Some(found) = python_attribute(interpreter, owner, name)? {
         return Ok(found);
     }
@@ -38,7 +62,11 @@ pub(crate) fn attribute(interpreter: &mut Interpreter<'_>, owner: &Value, name: 
 ///
 /// # Errors
 /// An undefined value's own error.
-pub(crate) fn item(interpreter: &mut Interpreter<'_>, owner: &Value, key: &Value) -> Outcome<Value> {
+pub(crate) fn item(
+    interpreter: &mut Interpreter<'_>,
+    owner: &Value,
+    key: &Value,
+) -> Outcome<Value> {
     owner.require_defined()?;
     if let Some(found) = python_item(owner, key) {
         return Ok(found);
@@ -65,14 +93,21 @@ fn python_item(owner: &Value, key: &Value) -> Option<Value> {
             Some(name) => dict.get_str(name).cloned(),
             None => dict.get(key).ok().flatten().cloned(),
         },
-        Value::List(items) | Value::Tuple(items) => items.items.get(position(key, items.items.len())?).cloned(),
+        Value::List(items) | Value::Tuple(items) => {
+            items.items.get(position(key, items.items.len())?).cloned()
+        }
         Value::Str(text) => {
             let at = position(key, crate::text::length(&text.text))?;
             let start = crate::text::byte_offset(&text.text, at);
             let character = text.text[start..].chars().next()?;
-            Some(Value::text_like(text, character.encode_utf8(&mut [0; 4]) as &str))
+            Some(Value::text_like(
+                text,
+                character.encode_utf8(&mut [0; 4]) as &str,
+            ))
         }
-        Value::Bytes(bytes) => Some(Value::Int(i64::from(*bytes.get(position(key, bytes.len())?)?))),
+        Value::Bytes(bytes) => Some(Value::Int(i64::from(
+            *bytes.get(position(key, bytes.len())?)?,
+        ))),
         Value::Range(range) => Some(Value::Int(range.at(position(key, range.len())?))),
         _ => None,
     }
@@ -82,15 +117,31 @@ fn python_item(owner: &Value, key: &Value) -> Option<Value> {
 fn position(key: &Value, length: usize) -> Option<usize> {
     let index = key.as_index()?;
     let length = i64::try_from(length).ok()?;
-    let index = if index < 0 { index.checked_add(length)? } else { index };
-    (0..length).contains(&index).then(|| usize::try_from(index).ok())?
+    let index = if index < 0 {
+        index.checked_add(length)?
+    } else {
+        index
+    };
+    (0..length)
+        .contains(&index)
+        .then(|| usize::try_from(index).ok())?
 }
 
 /// The attribute, where Python finds one; a forbidden one is undefined.
-fn python_attribute(interpreter: &mut Interpreter<'_>, owner: &Value, name: &Arc<str>) -> Outcome<Option<Value>> {
+fn python_attribute(
+    interpreter: &mut Interpreter<'_>,
+    owner: &Value,
+    name: &Arc<str>,
+) -> Outcome<Option<Value>> {
     if let Value::Undefined(undefined) = owner {
-        // Undefined values let Python itself look at them.
-        return if name.starts_with("__") { Ok(None) } else { Err(undefined.error()) };
+        // Of an undefined value only what every Python object has can be named, and that is forbidden.
+        if OBJECT_ATTRIBUTES.contains(&&**name) {
+            return Ok(Some(Value::undefined(Undefined::Unsafe {
+                owner: "Undefined",
+                name: Arc::clone(name),
+            })));
+        }
+        return Err(undefined.error());
     }
     let forbidden = match owner {
         Value::List(_) => LIST_CHANGES.contains(&&**name),
@@ -98,14 +149,20 @@ fn python_attribute(interpreter: &mut Interpreter<'_>, owner: &Value, name: &Arc
         _ => false,
     };
     if forbidden || name.starts_with("__") && has_special(owner, name) {
-        let undefined = Undefined::Unsafe { owner: owner.type_name(), name: Arc::clone(name) };
+        let undefined = Undefined::Unsafe {
+            owner: owner.type_name(),
+            name: Arc::clone(name),
+        };
         return Ok(Some(Value::undefined(undefined)));
     }
     if name.starts_with('_') {
         return Ok(None);
     }
     if crate::methods::exists(owner, name) {
-        return Ok(Some(Value::Object(Rc::new(Object::Method(owner.clone(), Arc::clone(name))))));
+        return Ok(Some(Value::Object(Rc::new(Object::Method(
+            owner.clone(),
+            Arc::clone(name),
+        )))));
     }
     Ok(match owner {
         Value::Object(object) => object_attribute(interpreter, object, name),
@@ -118,6 +175,12 @@ fn python_attribute(interpreter: &mut Interpreter<'_>, owner: &Value, name: &Arc
         Value::Float(value) => match &**name {
             "real" => Some(Value::Float(*value)),
             "imag" => Some(Value::Float(0.0)),
+            _ => None,
+        },
+        // The groups that `groupby` gives are named tuples.
+        Value::Tuple(items) => match (&**name, items.items.as_slice()) {
+            ("grouper", [grouper, Value::List(_)]) => Some(grouper.clone()),
+            ("list", [_, list @ Value::List(_)]) => Some(list.clone()),
             _ => None,
         },
         Value::Range(range) => match &**name {
@@ -137,22 +200,42 @@ fn has_special(owner: &Value, name: &str) -> bool {
     }
     let container = !matches!(
         owner,
-        Value::None | Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Object(_)
+        Value::None
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Big(_)
+            | Value::Float(_)
+            | Value::Object(_)
     );
-    container && matches!(name, "__len__" | "__iter__" | "__contains__" | "__getitem__")
+    container
+        && matches!(
+            name,
+            "__len__" | "__iter__" | "__contains__" | "__getitem__"
+        )
 }
 
-fn object_attribute(interpreter: &mut Interpreter<'_>, object: &Rc<Object>, name: &Arc<str>) -> Option<Value> {
+fn object_attribute(
+    interpreter: &mut Interpreter<'_>,
+    object: &Rc<Object>,
+    name: &Arc<str>,
+) -> Option<Value> {
     match &**object {
         Object::Namespace(namespace) => namespace.attributes.borrow().get_str(name).cloned(),
         Object::Loop(state) => loop_attribute(state, name),
         Object::Macro(r#macro) => {
             let definition = &r#macro.definition;
             Some(match &**name {
-                "name" => definition.name.as_ref().map_or(Value::None, |name| Value::text(Arc::clone(name))),
-                "arguments" => {
-                    Value::tuple(definition.parameters.iter().map(|p| Value::text(Arc::clone(&p.name))).collect())
-                }
+                "name" => definition
+                    .name
+                    .as_ref()
+                    .map_or(Value::None, |name| Value::text(Arc::clone(name))),
+                "arguments" => Value::tuple(
+                    definition
+                        .parameters
+                        .iter()
+                        .map(|p| Value::text(Arc::clone(&p.name)))
+                        .collect(),
+                ),
                 "catch_kwargs" => Value::Bool(definition.kwargs.is_some()),
                 "catch_varargs" => Value::Bool(definition.varargs.is_some()),
                 "caller" => Value::Bool(definition.caller.is_some() || definition.explicit_caller),
@@ -160,9 +243,9 @@ fn object_attribute(interpreter: &mut Interpreter<'_>, object: &Rc<Object>, name
                 _ => return None,
             })
         }
-        Object::Function(Function::Dict) if &**name == "fromkeys" => {
-            Some(Value::Object(Rc::new(Object::Function(Function::DictFromKeys))))
-        }
+        Object::Function(Function::Dict) if &**name == "fromkeys" => Some(Value::Object(Rc::new(
+            Object::Function(Function::DictFromKeys),
+        ))),
         Object::Cycler(cycler) => match &**name {
             "current" => cycler.items.get(cycler.position.get()).cloned(),
             "items" => Some(Value::tuple(cycler.items.clone())),
@@ -170,9 +253,9 @@ fn object_attribute(interpreter: &mut Interpreter<'_>, object: &Rc<Object>, name
             _ => None,
         },
         Object::Joiner(separator, _) if &**name == "sep" => Some(separator.clone()),
-        Object::TemplateReference => {
-            interpreter.block_named(name).map(|at| Value::Object(Rc::new(Object::Block(at))))
-        }
+        Object::TemplateReference => interpreter
+            .block_named(name)
+            .map(|at| Value::Object(Rc::new(Object::Block(at)))),
         _ => None,
     }
 }
@@ -195,7 +278,11 @@ fn loop_attribute(state: &LoopState, name: &str) -> Option<Value> {
             Some(before) => state.items[before].clone(),
             None => missing("there is no previous item"),
         },
-        "nextitem" => state.items.get(index + 1).cloned().unwrap_or_else(|| missing("there is no next item")),
+        "nextitem" => state
+            .items
+            .get(index + 1)
+            .cloned()
+            .unwrap_or_else(|| missing("there is no next item")),
         _ => return None,
     })
 }
@@ -205,5 +292,8 @@ fn no_attribute(owner: &Value, name: &Arc<str>) -> Value {
         Value::None => "None".to_owned(),
         _ => format!("{} object", owner.type_name()),
     };
-    Value::undefined(Undefined::Attribute { owner, name: Arc::clone(name) })
+    Value::undefined(Undefined::Attribute {
+        owner,
+        name: Arc::clone(name),
+    })
 }

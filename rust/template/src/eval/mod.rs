@@ -19,8 +19,9 @@ use crate::front::{Load, Place, Program};
 use crate::value::{Activation, Function, Namespace, Object, Undefined, Value};
 
 pub(crate) use access::{attribute, item};
-pub(crate) use statement::check_namespace_name;
+use operators::negative;
 pub(crate) use operators::{concatenated, percent_text};
+pub(crate) use statement::check_namespace_name;
 
 use output::Output;
 
@@ -100,7 +101,8 @@ impl<'p> Interpreter<'p> {
 
     /// The time that `strftime_now` shows.
     pub fn now(&self) -> NaiveDateTime {
-        self.now.unwrap_or_else(|| chrono::Local::now().naive_local())
+        self.now
+            .unwrap_or_else(|| chrono::Local::now().naive_local())
     }
 
     /// Whether output is escaped as HTML.
@@ -124,7 +126,9 @@ impl<'p> Interpreter<'p> {
 
     /// A new namespace.
     pub fn namespace(&mut self, attributes: crate::value::Dict) -> Value {
-        let object = Rc::new(Object::Namespace(Namespace { attributes: attributes.into() }));
+        let object = Rc::new(Object::Namespace(Namespace {
+            attributes: attributes.into(),
+        }));
         self.namespaces.push(Rc::clone(&object));
         Value::Object(object)
     }
@@ -156,7 +160,8 @@ impl<'p> Interpreter<'p> {
     }
 
     fn variable_or_undefined(&self, place: Place, name: &Arc<str>) -> Value {
-        self.variable(place).unwrap_or_else(|| Value::undefined(Undefined::Name(Arc::clone(name))))
+        self.variable(place)
+            .unwrap_or_else(|| Value::undefined(Undefined::Name(Arc::clone(name))))
     }
 
     /// What a name means outside of the template: an export, something passed, or a built-in function.
@@ -182,11 +187,18 @@ impl<'p> Interpreter<'p> {
 
     /// The number of a block.
     fn block_named(&self, name: &str) -> Option<usize> {
-        self.program.blocks.iter().position(|block| *block.name == *name)
+        self.program
+            .blocks
+            .iter()
+            .position(|block| *block.name == *name)
     }
 
     /// Runs something with other variables; they are kept until the end if a macro still holds them.
-    fn within<T>(&mut self, activation: Rc<Activation>, run: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
+    fn within<T>(
+        &mut self,
+        activation: Rc<Activation>,
+        run: impl FnOnce(&mut Self) -> Outcome<T>,
+    ) -> Outcome<T> {
         let around = std::mem::replace(&mut self.activation, activation);
         let result = run(self);
         let done = std::mem::replace(&mut self.activation, around);

@@ -12,24 +12,16 @@ use crate::value::{Arguments, Integer, Text, Value};
 const MAX_INTEGER_BITS: u64 = 1 << 17;
 
 impl Interpreter<'_> {
-    /// `-operand`.
-    pub(super) fn negative(&mut self, operand: &Value) -> Outcome<Value> {
-        operand.require_defined()?;
-        if let Value::Float(value) = operand {
-            return Ok(Value::Float(-value));
-        }
-        match Integer::of(operand) {
-            Some(Integer::Small(value)) => Ok(Integer::from(-i128::from(value)).into()),
-            Some(Integer::Big(value)) => Ok(Integer::from(-value).into()),
-            None => Err(type_error(format!("bad operand type for unary -: '{}'", operand.type_name()))),
-        }
-    }
-
     /// A binary operation.
     ///
     /// # Errors
     /// What Python raises: type errors, division by zero, overflow of floats.
-    pub fn binary(&mut self, operator: BinaryOperator, left: &Value, right: &Value) -> Outcome<Value> {
+    pub fn binary(
+        &mut self,
+        operator: BinaryOperator,
+        left: &Value,
+        right: &Value,
+    ) -> Outcome<Value> {
         left.require_defined()?;
         if let (BinaryOperator::Remainder, Value::Str(format)) = (operator, left) {
             return percent_text(self, format, right);
@@ -58,15 +50,23 @@ impl Interpreter<'_> {
                     _ => (a.text.to_string(), b.text.to_string()),
                 };
                 let text = a_text + &b_text;
-                Ok(if a.markup || b.markup { Value::markup(text) } else { Value::text(text) })
+                Ok(if a.markup || b.markup {
+                    Value::markup(text)
+                } else {
+                    Value::text(text)
+                })
             }
             (Value::List(a), Value::List(b)) => {
                 self.meter.allocate_items(a.items.len() + b.items.len())?;
-                Ok(Value::list(a.items.iter().chain(&b.items).cloned().collect()))
+                Ok(Value::list(
+                    a.items.iter().chain(&b.items).cloned().collect(),
+                ))
             }
             (Value::Tuple(a), Value::Tuple(b)) => {
                 self.meter.allocate_items(a.items.len() + b.items.len())?;
-                Ok(Value::tuple(a.items.iter().chain(&b.items).cloned().collect()))
+                Ok(Value::tuple(
+                    a.items.iter().chain(&b.items).cloned().collect(),
+                ))
             }
             (Value::Bytes(a), Value::Bytes(b)) => {
                 self.meter.allocate(a.len() + b.len())?;
@@ -97,16 +97,39 @@ impl Interpreter<'_> {
                 let length = items.items.len().saturating_mul(times);
                 self.meter.allocate_items(length)?;
                 let repeated = items.items.iter().cycle().take(length).cloned().collect();
-                Ok(if matches!(sequence, Value::List(_)) { Value::list(repeated) } else { Value::tuple(repeated) })
+                Ok(if matches!(sequence, Value::List(_)) {
+                    Value::list(repeated)
+                } else {
+                    Value::tuple(repeated)
+                })
             }
             _ => Err(unsupported(BinaryOperator::Multiply, left, right)),
         }
     }
 }
 
+/// `-operand`.
+pub(super) fn negative(operand: &Value) -> Outcome<Value> {
+    operand.require_defined()?;
+    if let Value::Float(value) = operand {
+        return Ok(Value::Float(-value));
+    }
+    match Integer::of(operand) {
+        Some(Integer::Small(value)) => Ok(Integer::from(-i128::from(value)).into()),
+        Some(Integer::Big(value)) => Ok(Integer::from(-value).into()),
+        None => Err(type_error(format!(
+            "bad operand type for unary -: '{}'",
+            operand.type_name()
+        ))),
+    }
+}
+
 /// `a ~ b ~ c`: the texts one after the other, escaped only where that is on.
 pub(crate) fn concatenated(interpreter: &mut Interpreter<'_>, parts: &[Value]) -> Outcome<Value> {
-    let markup = interpreter.autoescape() && parts.iter().any(|part| matches!(part, Value::Str(t) if t.markup));
+    let markup = interpreter.autoescape()
+        && parts
+            .iter()
+            .any(|part| matches!(part, Value::Str(t) if t.markup));
     let mut out = String::new();
     for part in parts {
         match part {
@@ -119,17 +142,30 @@ pub(crate) fn concatenated(interpreter: &mut Interpreter<'_>, parts: &[Value]) -
         }
     }
     interpreter.meter.allocate(out.len())?;
-    Ok(if markup { Value::markup(out) } else { Value::text(out) })
+    Ok(if markup {
+        Value::markup(out)
+    } else {
+        Value::text(out)
+    })
 }
 
 /// `format % value`: a tuple gives several values, a dict named ones.
-pub(crate) fn percent_text(interpreter: &mut Interpreter<'_>, format: &Text, right: &Value) -> Outcome<Value> {
+pub(crate) fn percent_text(
+    interpreter: &mut Interpreter<'_>,
+    format: &Text,
+    right: &Value,
+) -> Outcome<Value> {
     let arguments = match right {
         Value::Tuple(items) => items.items.clone(),
         other => vec![other.clone()],
     };
     let single = !matches!(right, Value::Tuple(_));
-    crate::methods::percent_format(interpreter, format, Arguments::positional(arguments), single)
+    crate::methods::percent_format(
+        interpreter,
+        format,
+        Arguments::positional(arguments),
+        single,
+    )
 }
 
 /// The float that a number is for arithmetic with floats.
@@ -138,7 +174,11 @@ fn float_operand(value: &Value) -> Option<Outcome<f64>> {
         return Some(Ok(*value));
     }
     let float = Integer::of(value)?.to_float();
-    Some(if float.is_finite() { Ok(float) } else { Err(overflow_error("int too large to convert to float")) })
+    Some(if float.is_finite() {
+        Ok(float)
+    } else {
+        Err(overflow_error("int too large to convert to float"))
+    })
 }
 
 fn floats(operator: BinaryOperator, a: f64, b: f64) -> Outcome<Value> {
@@ -147,7 +187,9 @@ fn floats(operator: BinaryOperator, a: f64, b: f64) -> Outcome<Value> {
         BinaryOperator::Subtract => a - b,
         BinaryOperator::Multiply => a * b,
         BinaryOperator::Divide if b == 0.0 => return Err(zero_division("float division by zero")),
-        BinaryOperator::FloorDivide if b == 0.0 => return Err(zero_division("float floor division by zero")),
+        BinaryOperator::FloorDivide if b == 0.0 => {
+            return Err(zero_division("float floor division by zero"));
+        }
         BinaryOperator::Remainder if b == 0.0 => return Err(zero_division("float modulo")),
         BinaryOperator::Divide => a / b,
         BinaryOperator::FloorDivide => floor_divide(a, b).0,
@@ -172,19 +214,21 @@ fn floats(operator: BinaryOperator, a: f64, b: f64) -> Outcome<Value> {
 fn floor_divide(a: f64, b: f64) -> (f64, f64) {
     let mut remainder = a % b;
     let mut quotient = (a - remainder) / b;
-    if remainder != 0.0 {
-        if (b < 0.0) != (remainder < 0.0) {
-            remainder += b;
-            quotient -= 1.0;
-        }
-    } else {
+    if remainder == 0.0 {
         remainder = 0.0_f64.copysign(b);
+    } else if (b < 0.0) != (remainder < 0.0) {
+        remainder += b;
+        quotient -= 1.0;
     }
     let floored = if quotient == 0.0 {
         0.0_f64.copysign(a / b)
     } else {
         let floor = quotient.floor();
-        if quotient - floor > 0.5 { floor + 1.0 } else { floor }
+        if quotient - floor > 0.5 {
+            floor + 1.0
+        } else {
+            floor
+        }
     };
     (floored, remainder)
 }
@@ -193,7 +237,9 @@ fn integers(operator: BinaryOperator, a: &Integer, b: &Integer) -> Outcome<Value
     let zero = matches!(b, Integer::Small(0));
     match operator {
         BinaryOperator::Divide if zero => return Err(zero_division("division by zero")),
-        BinaryOperator::FloorDivide if zero => return Err(zero_division("integer division or modulo by zero")),
+        BinaryOperator::FloorDivide if zero => {
+            return Err(zero_division("integer division or modulo by zero"));
+        }
         BinaryOperator::Remainder if zero => return Err(zero_division("integer modulo by zero")),
         BinaryOperator::Divide => return true_divide(a, b),
         BinaryOperator::Power => return power(a, b),
@@ -207,7 +253,13 @@ fn integers(operator: BinaryOperator, a: &Integer, b: &Integer) -> Outcome<Value
             BinaryOperator::Subtract => a - b,
             BinaryOperator::Multiply => a * b,
             BinaryOperator::FloorDivide => a.div_euclid(b) - i128::from(b < 0 && remainder != 0),
-            _ => if b < 0 && remainder != 0 { remainder + b } else { remainder },
+            _ => {
+                if b < 0 && remainder != 0 {
+                    remainder + b
+                } else {
+                    remainder
+                }
+            }
         };
         return Ok(Integer::from(value).into());
     }
@@ -242,7 +294,9 @@ fn true_divide(a: &Integer, b: &Integer) -> Outcome<Value> {
     if numerator.is_finite() && denominator.is_finite() {
         return Ok(Value::Float(numerator / denominator));
     }
-    Err(overflow_error("integer division result too large for a float"))
+    Err(overflow_error(
+        "integer division result too large for a float",
+    ))
 }
 
 fn power(base: &Integer, exponent: &Integer) -> Outcome<Value> {
@@ -251,7 +305,11 @@ fn power(base: &Integer, exponent: &Integer) -> Outcome<Value> {
     {
         let exponent = u32::try_from(*exponent).unwrap_or(u32::MAX);
         // 0, 1 and -1 stay small however high the exponent.
-        let bits = if base.bits() <= 1 { 1 } else { base.bits().saturating_mul(u64::from(exponent)) };
+        let bits = if base.bits() <= 1 {
+            1
+        } else {
+            base.bits().saturating_mul(u64::from(exponent))
+        };
         if bits > MAX_INTEGER_BITS {
             return Err(too_large(bits));
         }
@@ -265,7 +323,8 @@ fn power(base: &Integer, exponent: &Integer) -> Outcome<Value> {
         }
         return Ok(Integer::from(base.to_big().pow(exponent)).into());
     }
-    let negative = !matches!(exponent, Integer::Big(value) if value.sign() == num_bigint::Sign::Plus);
+    let negative =
+        !matches!(exponent, Integer::Big(value) if value.sign() == num_bigint::Sign::Plus);
     if negative {
         return floats(BinaryOperator::Power, base.to_float(), exponent.to_float());
     }

@@ -4,23 +4,25 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Flow, Interpreter};
+use super::{Flow, Interpreter, STACK_GROWTH, STACK_RED_ZONE};
 use crate::error::{Outcome, TemplateError, runtime_error, type_error, value_error};
-use crate::front::{Expression, ForLoop, Load, Statement, Target};
+use crate::front::{Expression, ForLoop, Load, MacroDefinition, Statement, Target};
 use crate::text::escape;
 use crate::value::{Activation, Arguments, LoopState, Macro, Object, Value};
 
-impl<'p> Interpreter<'p> {
+impl Interpreter<'_> {
     /// Runs statements in order.
     pub(super) fn statements(&mut self, statements: &[Statement]) -> Outcome<Flow> {
-        for statement in statements {
-            self.meter.spend(1)?;
-            match self.statement(statement)? {
-                Flow::Next => {}
-                flow => return Ok(flow),
+        stacker::maybe_grow(STACK_RED_ZONE, STACK_GROWTH, || {
+            for statement in statements {
+                self.meter.spend(1)?;
+                match self.statement(statement)? {
+                    Flow::Next => {}
+                    flow => return Ok(flow),
+                }
             }
-        }
-        Ok(Flow::Next)
+            Ok(Flow::Next)
+        })
     }
 
     fn statement(&mut self, statement: &Statement) -> Outcome<Flow> {
@@ -31,7 +33,11 @@ impl<'p> Interpreter<'p> {
                 self.print(&value)?;
             }
             Statement::If { test, yes, no } => {
-                let branch = if self.expression(test)?.is_true() { yes } else { no };
+                let branch = if self.expression(test)?.is_true() {
+                    yes
+                } else {
+                    no
+                };
                 return self.statements(branch);
             }
             Statement::For(node) => self.for_loop(node)?,
@@ -39,7 +45,12 @@ impl<'p> Interpreter<'p> {
                 let value = self.expression(value)?;
                 self.assign(target, value)?;
             }
-            Statement::SetBlock { target, loads, filter, body } => {
+            Statement::SetBlock {
+                target,
+                loads,
+                filter,
+                body,
+            } => {
                 self.enter(loads);
                 let text = self.captured(body)?;
                 let value = match filter {
@@ -48,7 +59,11 @@ impl<'p> Interpreter<'p> {
                 };
                 self.assign(target, value)?;
             }
-            Statement::With { assignments, loads, body } => {
+            Statement::With {
+                assignments,
+                loads,
+                body,
+            } => {
                 for (target, value) in assignments {
                     let value = self.expression(value)?;
                     self.assign(target, value)?;
@@ -56,32 +71,25 @@ impl<'p> Interpreter<'p> {
                 self.enter(loads);
                 return self.statements(body);
             }
-            Statement::FilterBlock { loads, filter, body } => {
+            Statement::FilterBlock {
+                loads,
+                filter,
+                body,
+            } => {
                 self.enter(loads);
                 let text = self.captured(body)?;
                 let value = self.filter_text(filter, text)?;
                 let text = value.to_text(self)?;
                 self.write(&text.text)?;
             }
-            Statement::Macro { target, definition } => {
-                let definition = Arc::clone(definition);
-                let closure = Rc::clone(&self.activation);
-                self.assign(target, Value::Object(Rc::new(Object::Macro(Macro { definition, closure }))))?;
+            Statement::Macro { .. } | Statement::CallBlock { .. } | Statement::Generation(_) => {
+                self.macro_statement(statement)?;
             }
-            Statement::CallBlock { call, caller } => {
-                let closure = Rc::clone(&self.activation);
-                let caller = Macro { definition: Arc::clone(caller), closure };
-                let value = self.call_with_caller(call, Value::Object(Rc::new(Object::Macro(caller))))?;
-                self.print(&value)?;
-            }
-            Statement::Generation(body) => {
-                let body = Macro { definition: Arc::clone(body), closure: Rc::clone(&self.activation) };
-                let value = self.call_macro(&body, Arguments::default())?;
-                let text = value.to_text(self)?;
-                self.output.generated(crate::text::length(&text.text));
-                self.print(&value)?;
-            }
-            Statement::AutoEscape { enabled, loads, body } => {
+            Statement::AutoEscape {
+                enabled,
+                loads,
+                body,
+            } => {
                 let enabled = self.expression(enabled)?.is_true();
                 let before = std::mem::replace(&mut self.autoescape, enabled);
                 self.enter(loads);
@@ -92,9 +100,38 @@ impl<'p> Interpreter<'p> {
             Statement::Block(at) => self.block(*at)?,
             Statement::Break => return Ok(Flow::Break),
             Statement::Continue => return Ok(Flow::Continue),
-            Statement::Loader => return Err(type_error("no loader for this environment specified")),
+            Statement::Loader => {
+                return Err(type_error("no loader for this environment specified"));
+            }
         }
         Ok(Flow::Next)
+    }
+
+    /// The statements that make a macro.
+    fn macro_statement(&mut self, statement: &Statement) -> Outcome<()> {
+        let with_variables = |this: &Self, definition: &Arc<MacroDefinition>| Macro {
+            definition: Arc::clone(definition),
+            closure: Rc::clone(&this.activation),
+        };
+        match statement {
+            Statement::Macro { target, definition } => {
+                let made = Object::Macro(with_variables(self, definition));
+                self.assign(target, Value::Object(Rc::new(made)))
+            }
+            Statement::CallBlock { call, caller } => {
+                let caller = Object::Macro(with_variables(self, caller));
+                let value = self.call_with_caller(call, Value::Object(Rc::new(caller)))?;
+                self.print(&value)
+            }
+            Statement::Generation(body) => {
+                let body = with_variables(self, body);
+                let value = self.call_macro(&body, Arguments::default())?;
+                let text = value.to_text(self)?;
+                self.output.generated(crate::text::length(&text.text));
+                self.print(&value)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Appends a text to what is being written.
@@ -120,7 +157,11 @@ impl<'p> Interpreter<'p> {
             Value::Undefined(_) => Ok(()),
             _ => {
                 let text = value.to_text(self)?;
-                if self.autoescape { self.write(&escape(&text.text)) } else { self.write(&text.text) }
+                if self.autoescape {
+                    self.write(&escape(&text.text))
+                } else {
+                    self.write(&text.text)
+                }
             }
         }
     }
@@ -131,7 +172,11 @@ impl<'p> Interpreter<'p> {
         let result = self.statements(body);
         let text = self.output.end_capture();
         result?;
-        Ok(if self.autoescape { Value::markup(text) } else { Value::text(text) })
+        Ok(if self.autoescape {
+            Value::markup(text)
+        } else {
+            Value::text(text)
+        })
     }
 
     fn filter_text(&mut self, filter: &Expression, text: Value) -> Outcome<Value> {
@@ -154,11 +199,24 @@ impl<'p> Interpreter<'p> {
                 Ok(())
             }
             Target::Tuple(targets) => {
-                value.require_defined().or_else(|error| if targets.is_empty() { Ok(()) } else { Err(error) })?;
+                value.require_defined().or_else(|error| {
+                    if targets.is_empty() {
+                        Ok(())
+                    } else {
+                        Err(error)
+                    }
+                })?;
                 let items = value.iterate(self)?;
                 if items.len() != targets.len() {
-                    let problem = if items.len() > targets.len() { "too many" } else { "not enough" };
-                    return Err(value_error(format!("{problem} values to unpack (expected {})", targets.len())));
+                    let problem = if items.len() > targets.len() {
+                        "too many"
+                    } else {
+                        "not enough"
+                    };
+                    return Err(value_error(format!(
+                        "{problem} values to unpack (expected {})",
+                        targets.len()
+                    )));
                 }
                 for (target, item) in targets.iter().zip(items) {
                     self.assign(target, item)?;
@@ -168,10 +226,14 @@ impl<'p> Interpreter<'p> {
             Target::Attribute { owner, name } => {
                 value.check_depth()?;
                 let Value::Object(object) = self.expression(owner)? else {
-                    return Err(runtime_error("cannot assign attribute on non-namespace object"));
+                    return Err(runtime_error(
+                        "cannot assign attribute on non-namespace object",
+                    ));
                 };
                 let Object::Namespace(namespace) = &*object else {
-                    return Err(runtime_error("cannot assign attribute on non-namespace object"));
+                    return Err(runtime_error(
+                        "cannot assign attribute on non-namespace object",
+                    ));
                 };
                 check_namespace_name(name)?;
                 let mut attributes = namespace.attributes.borrow_mut();
@@ -272,7 +334,9 @@ impl<'p> Interpreter<'p> {
 
     fn block(&mut self, at: usize) -> Outcome<()> {
         let program = self.program;
-        let Some(block) = program.blocks.get(at) else { return Ok(()) };
+        let Some(block) = program.blocks.get(at) else {
+            return Ok(());
+        };
         let activation = Activation::new(block.slots, None);
         self.deeper(|this| {
             this.within(activation, |this| {

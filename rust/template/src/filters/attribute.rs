@@ -7,7 +7,11 @@ use crate::eval::{Interpreter, attribute, item};
 use crate::value::{Arguments, Value};
 
 /// `attr`: an attribute, never an item.
-pub(super) fn attr(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn attr(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind("attr", &["name"], 1)?;
     let name = parameters.take_or(0, Value::None).to_text(interpreter)?;
     if let Value::Dict(dict) = &value
@@ -15,7 +19,11 @@ pub(super) fn attr(interpreter: &mut Interpreter<'_>, value: Value, arguments: A
         && !crate::methods::exists(&value, &name.text)
     {
         // Without its items a dict has no such attribute.
-        return attribute(interpreter, &Value::dict(crate::value::Dict::default()), &name.text);
+        return attribute(
+            interpreter,
+            &Value::dict(crate::value::Dict::default()),
+            &name.text,
+        );
     }
     attribute(interpreter, &value, &name.text)
 }
@@ -36,7 +44,11 @@ impl Getter {
             Some(Value::Str(text)) => parts(&text.text),
             Some(other) => vec![other.clone()],
         };
-        Self { path, default: default.filter(|value| !matches!(value, Value::None)), ignore_case }
+        Self {
+            path,
+            default: default.filter(|value| !matches!(value, Value::None)),
+            ignore_case,
+        }
     }
 
     /// The getters of attributes separated by commas.
@@ -45,7 +57,11 @@ impl Getter {
             Some(Value::Str(text)) => text
                 .text
                 .split(',')
-                .map(|part| Self { path: parts(part), default: None, ignore_case })
+                .map(|part| Self {
+                    path: parts(part),
+                    default: None,
+                    ignore_case,
+                })
                 .collect(),
             other => vec![Self::new(other, None, ignore_case)],
         }
@@ -60,7 +76,11 @@ impl Getter {
                 value = default.clone();
             }
         }
-        Ok(if self.ignore_case { without_case(value) } else { value })
+        Ok(if self.ignore_case {
+            without_case(value)
+        } else {
+            value
+        })
     }
 }
 

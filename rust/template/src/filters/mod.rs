@@ -1,5 +1,10 @@
 //! jinja2's filters, with transformers' own `tojson`.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "all filters have the same signature"
+)]
+
 mod attribute;
 mod collection;
 mod json;
@@ -76,5 +81,8 @@ pub(crate) fn find(name: &str) -> Option<Filter> {
 
 /// jinja2's `FilterArgumentError`.
 fn argument_error(message: impl Into<String>) -> TemplateError {
-    TemplateError::Operation { exception: "FilterArgumentError", message: message.into() }
+    TemplateError::Operation {
+        exception: "FilterArgumentError",
+        message: message.into(),
+    }
 }

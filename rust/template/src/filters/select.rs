@@ -36,7 +36,11 @@ fn generate(
 }
 
 /// A generator, unless the error is not one of the template but an exceeded budget.
-fn generated(name: &'static str, made: Vec<Value>, failure: Option<TemplateError>) -> Outcome<Value> {
+fn generated(
+    name: &'static str,
+    made: Vec<Value>,
+    failure: Option<TemplateError>,
+) -> Outcome<Value> {
     match failure {
         Some(
             error @ (TemplateError::TooManySteps { .. }
@@ -49,7 +53,11 @@ fn generated(name: &'static str, made: Vec<Value>, failure: Option<TemplateError
 }
 
 /// `map`: an attribute of each item, or a filter applied to each.
-pub(super) fn map(interpreter: &mut Interpreter<'_>, value: Value, mut arguments: Arguments) -> Outcome<Value> {
+pub(super) fn map(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    mut arguments: Arguments,
+) -> Outcome<Value> {
     const NAME: &str = "sync_do_map";
     if !value.is_true() {
         return Ok(Value::generator(NAME, Vec::new(), None));
@@ -59,16 +67,26 @@ pub(super) fn map(interpreter: &mut Interpreter<'_>, value: Value, mut arguments
     {
         let default = arguments.take_named("default");
         if let Some((name, _)) = arguments.named.first() {
-            return generated(NAME, Vec::new(), Some(argument_error(format!("Unexpected keyword argument '{name}'"))));
+            return generated(
+                NAME,
+                Vec::new(),
+                Some(argument_error(format!(
+                    "Unexpected keyword argument '{name}'"
+                ))),
+            );
         }
         let getter = Getter::new(Some(&attribute), default, false);
-        return generate(interpreter, NAME, &value, |interpreter, item| getter.get(interpreter, &item).map(Some));
+        return generate(interpreter, NAME, &value, |interpreter, item| {
+            getter.get(interpreter, &item).map(Some)
+        });
     }
     let filter = match named_filter(&mut arguments) {
         Ok(filter) => filter,
         Err(error) => return generated(NAME, Vec::new(), Some(error)),
     };
-    generate(interpreter, NAME, &value, |interpreter, item| filter(interpreter, item, arguments.clone()).map(Some))
+    generate(interpreter, NAME, &value, |interpreter, item| {
+        filter(interpreter, item, arguments.clone()).map(Some)
+    })
 }
 
 fn named_filter(arguments: &mut Arguments) -> Outcome<Filter> {
@@ -77,27 +95,74 @@ fn named_filter(arguments: &mut Arguments) -> Outcome<Filter> {
     }
     let name = arguments.positional.remove(0);
     let name = name.as_str().unwrap_or_default();
-    find(name).ok_or_else(|| TemplateError::Unknown { kind: "filter", name: name.to_owned() })
+    find(name).ok_or_else(|| TemplateError::Unknown {
+        kind: "filter",
+        name: name.to_owned(),
+    })
 }
 
 /// `select`.
-pub(super) fn select(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
-    filtered(interpreter, "sync_do_select", &value, arguments, true, false)
+pub(super) fn select(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
+    filtered(
+        interpreter,
+        "sync_do_select",
+        &value,
+        arguments,
+        true,
+        false,
+    )
 }
 
 /// `reject`.
-pub(super) fn reject(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
-    filtered(interpreter, "sync_do_reject", &value, arguments, false, false)
+pub(super) fn reject(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
+    filtered(
+        interpreter,
+        "sync_do_reject",
+        &value,
+        arguments,
+        false,
+        false,
+    )
 }
 
 /// `selectattr`.
-pub(super) fn selectattr(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
-    filtered(interpreter, "sync_do_selectattr", &value, arguments, true, true)
+pub(super) fn selectattr(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
+    filtered(
+        interpreter,
+        "sync_do_selectattr",
+        &value,
+        arguments,
+        true,
+        true,
+    )
 }
 
 /// `rejectattr`.
-pub(super) fn rejectattr(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
-    filtered(interpreter, "sync_do_rejectattr", &value, arguments, false, true)
+pub(super) fn rejectattr(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
+    filtered(
+        interpreter,
+        "sync_do_rejectattr",
+        &value,
+        arguments,
+        false,
+        true,
+    )
 }
 
 /// The items for which a test gives `wanted`; without a test, their truth value.
@@ -115,7 +180,11 @@ fn filtered(
     let mut getter = Getter::default();
     if by_attribute {
         if arguments.positional.is_empty() {
-            return generated(name, Vec::new(), Some(argument_error("Missing parameter for attribute name")));
+            return generated(
+                name,
+                Vec::new(),
+                Some(argument_error("Missing parameter for attribute name")),
+            );
         }
         let attribute = arguments.positional.remove(0);
         getter = Getter::new(Some(&attribute), None, false);
@@ -140,5 +209,8 @@ fn filtered(
 }
 
 fn unknown_test(name: &Arc<str>) -> TemplateError {
-    TemplateError::Unknown { kind: "test", name: name.to_string() }
+    TemplateError::Unknown {
+        kind: "test",
+        name: name.to_string(),
+    }
 }

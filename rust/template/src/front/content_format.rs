@@ -12,7 +12,7 @@ use super::literal::{Constant, Literal, Literals};
 pub enum ContentFormat {
     /// One text.
     String,
-    /// A list of parts, as in the OpenAI API.
+    /// A list of parts, as in the `OpenAI` API.
     OpenAi,
 }
 
@@ -40,7 +40,9 @@ fn detect_parts(found: &Found<'_, '_>, literals: &Literals) -> Option<bool> {
     while let Some(name) = queue.pop_front() {
         for assignment in &found.assignments {
             if accesses(&assignment.expr, name, None, literals) {
-                let Expr::Var(target) = &assignment.target else { return None };
+                let Expr::Var(target) = &assignment.target else {
+                    return None;
+                };
                 if seen.insert(target.id) {
                     messages.push(target.id);
                     queue.push_back(target.id);
@@ -50,13 +52,21 @@ fn detect_parts(found: &Found<'_, '_>, literals: &Literals) -> Option<bool> {
     }
     let mut items = Vec::new();
     for node in &found.loops {
-        if messages.iter().any(|name| accesses(&node.iter, name, None, literals)) {
-            let Expr::Var(target) = &node.target else { return None };
+        if messages
+            .iter()
+            .any(|name| accesses(&node.iter, name, None, literals))
+        {
+            let Expr::Var(target) = &node.target else {
+                return None;
+            };
             items.push(target.id);
         }
     }
     for node in &found.loops {
-        if items.iter().any(|name| accesses(&node.iter, name, Some("content"), literals)) {
+        if items
+            .iter()
+            .any(|name| accesses(&node.iter, name, Some("content"), literals))
+        {
             return matches!(node.target, Expr::Var(_)).then_some(true);
         }
     }
@@ -66,13 +76,18 @@ fn detect_parts(found: &Found<'_, '_>, literals: &Literals) -> Option<bool> {
 /// Whether an expression is a variable, or the named part of it, perhaps filtered, tested or sliced.
 fn accesses(expression: &Expr<'_>, variable: &str, key: Option<&str>, literals: &Literals) -> bool {
     match expression {
-        Expr::Filter(node) => node.expr.as_ref().is_some_and(|inner| accesses(inner, variable, key, literals)),
+        Expr::Filter(node) => node
+            .expr
+            .as_ref()
+            .is_some_and(|inner| accesses(inner, variable, key, literals)),
         Expr::Test(node) => accesses(&node.expr, variable, key, literals),
         Expr::Slice(node) => accesses(&node.expr, variable, key, literals),
         Expr::Var(node) => key.is_none() && node.id == variable,
         Expr::GetAttr(node) => key == Some(node.name) && is_variable(&node.expr, variable),
         Expr::GetItem(node) => {
-            let Expr::Var(index) = &node.subscript_expr else { return false };
+            let Expr::Var(index) = &node.subscript_expr else {
+                return false;
+            };
             matches!(literals.get(index.id), Some(Literal::Constant(Constant::Str(text))) if key == Some(text))
                 && is_variable(&node.expr, variable)
         }

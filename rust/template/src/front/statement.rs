@@ -6,14 +6,21 @@ use minijinja::machinery::ast::{self, Expr, Stmt};
 
 use super::literal::Literal;
 use super::lower::Lowering;
-use super::program::{Expression, ForLoop, LoopTest, MacroDefinition, Parameter, Statement, Target};
+use super::program::{
+    Expression, ForLoop, LoopTest, MacroDefinition, Parameter, Statement, Target,
+};
 use super::rewrite::GENERATION;
-use super::scope::reads;
+use super::walk::reads;
 use crate::error::{Outcome, TemplateError};
 
 impl Lowering {
     /// Lowers statements; `top` at the top of the template, whose assignments blocks may see.
-    pub fn statements(&mut self, scope: usize, statements: &[Stmt<'_>], top: bool) -> Outcome<Vec<Statement>> {
+    pub fn statements(
+        &mut self,
+        scope: usize,
+        statements: &[Stmt<'_>],
+        top: bool,
+    ) -> Outcome<Vec<Statement>> {
         let mut lowered = Vec::with_capacity(statements.len());
         for statement in statements {
             lowered.push(self.statement(scope, statement, top)?);
@@ -22,7 +29,11 @@ impl Lowering {
     }
 
     /// Lowers the statements of a new scope, in which an unknown filter fails again when it is compiled.
-    fn inner_statements(&mut self, scope: usize, statements: &[Stmt<'_>]) -> Outcome<Vec<Statement>> {
+    fn inner_statements(
+        &mut self,
+        scope: usize,
+        statements: &[Stmt<'_>],
+    ) -> Outcome<Vec<Statement>> {
         let soft = std::mem::replace(&mut self.soft, false);
         let lowered = self.statements(scope, statements, false);
         self.soft = soft;
@@ -54,14 +65,20 @@ impl Lowering {
                 }
                 Statement::SetBlock {
                     target: self.target(scope, &node.target, top)?,
-                    filter: node.filter.as_ref().map(|filter| self.expression(inner, filter)).transpose()?,
+                    filter: node
+                        .filter
+                        .as_ref()
+                        .map(|filter| self.expression(inner, filter))
+                        .transpose()?,
                     body: self.inner_statements(inner, &node.body)?,
                     loads: self.scopes.loads(inner),
                 }
             }
             Stmt::WithBlock(node) => {
                 let inner = self.scopes.inner(scope);
-                node.assignments.iter().for_each(|(target, _)| self.scopes.target(inner, target, true));
+                node.assignments
+                    .iter()
+                    .for_each(|(target, _)| self.scopes.target(inner, target, true));
                 self.scopes.statements(inner, &node.body);
                 let mut assignments = Vec::with_capacity(node.assignments.len());
                 for (target, value) in &node.assignments {
@@ -69,7 +86,11 @@ impl Lowering {
                     assignments.push((self.target(inner, target, false)?, value));
                 }
                 let body = self.inner_statements(inner, &node.body)?;
-                Statement::With { assignments, body, loads: self.scopes.loads(inner) }
+                Statement::With {
+                    assignments,
+                    body,
+                    loads: self.scopes.loads(inner),
+                }
             }
             Stmt::FilterBlock(node) => {
                 let inner = self.scopes.inner(scope);
@@ -101,7 +122,11 @@ impl Lowering {
             Stmt::Block(node) => Statement::Block(self.block(node.name, &node.body)?),
             Stmt::Continue(_) => Statement::Continue,
             Stmt::Break(_) => Statement::Break,
-            Stmt::Template(_) | Stmt::Import(_) | Stmt::FromImport(_) | Stmt::Extends(_) | Stmt::Include(_)
+            Stmt::Template(_)
+            | Stmt::Import(_)
+            | Stmt::FromImport(_)
+            | Stmt::Extends(_)
+            | Stmt::Include(_)
             | Stmt::Do(_) => Statement::Loader,
         })
     }
@@ -116,7 +141,11 @@ impl Lowering {
     }
 
     fn for_loop(&mut self, scope: usize, node: &ast::ForLoop<'_>) -> Outcome<ForLoop> {
-        let inner = if node.recursive { self.scopes.function(scope) } else { self.scopes.inner(scope) };
+        let inner = if node.recursive {
+            self.scopes.function(scope)
+        } else {
+            self.scopes.inner(scope)
+        };
         let uses_loop = node.recursive || reads(&node.body, "loop");
         let loop_slot = uses_loop.then(|| self.scopes.parameter(inner, "loop"));
         self.scopes.target(inner, &node.target, true);
@@ -152,12 +181,16 @@ impl Lowering {
 
     fn loop_target(&mut self, scope: usize, target: &Expr<'_>) -> Outcome<Target> {
         match target {
-            Expr::Var(node) => {
-                Ok(Target::Slot { slot: self.scopes.own_slot(scope, node.id).unwrap_or_default(), export: None })
-            }
-            Expr::List(node) => {
-                Ok(Target::Tuple(node.items.iter().map(|item| self.loop_target(scope, item)).collect::<Outcome<_>>()?))
-            }
+            Expr::Var(node) => Ok(Target::Slot {
+                slot: self.own_slot(scope, node)?,
+                export: None,
+            }),
+            Expr::List(node) => Ok(Target::Tuple(
+                node.items
+                    .iter()
+                    .map(|item| self.loop_target(scope, item))
+                    .collect::<Outcome<_>>()?,
+            )),
             other => Err(cannot_assign(other)),
         }
     }
@@ -165,11 +198,12 @@ impl Lowering {
     fn target(&mut self, scope: usize, target: &Expr<'_>, top: bool) -> Outcome<Target> {
         match target {
             // jinja2 knows attributes of a variable only, not of an attribute.
-            Expr::GetAttr(node) if matches!(node.expr, Expr::Var(_)) => {
-                Ok(Target::Attribute { owner: self.expression(scope, &node.expr)?, name: Arc::from(node.name) })
-            }
+            Expr::GetAttr(node) if matches!(node.expr, Expr::Var(_)) => Ok(Target::Attribute {
+                owner: self.expression(scope, &node.expr)?,
+                name: Arc::from(node.name),
+            }),
             Expr::Var(node) => Ok(Target::Slot {
-                slot: self.scopes.own_slot(scope, node.id).unwrap_or_default(),
+                slot: self.own_slot(scope, node)?,
                 export: (top && self.exports).then(|| Arc::from(node.id)),
             }),
             Expr::List(node) => {
@@ -180,13 +214,24 @@ impl Lowering {
         }
     }
 
+    /// The slot of a variable that is assigned to, which a literal is not.
+    fn own_slot(&self, scope: usize, node: &ast::Var<'_>) -> Outcome<usize> {
+        match self.scopes.own_slot(scope, node.id) {
+            Some(slot) if self.literals.get(node.id).is_none() => Ok(slot),
+            _ => Err(TemplateError::Syntax {
+                message: "can't assign to 'const'".to_owned(),
+                line: 0,
+            }),
+        }
+    }
+
     fn call_block(&mut self, scope: usize, node: &ast::CallBlock<'_>) -> Outcome<Statement> {
-        let caller = Arc::new(self.macro_definition(scope, &node.macro_decl, None)?);
+        let body = Arc::new(self.macro_definition(scope, &node.macro_decl, None)?);
         if matches!(&node.call.expr, Expr::Var(callee) if callee.id == GENERATION) {
-            return Ok(Statement::Generation(caller));
+            return Ok(Statement::Generation(body));
         }
         let call = self.call(scope, &node.call)?;
-        Ok(Statement::CallBlock { call, caller })
+        Ok(Statement::CallBlock { call, caller: body })
     }
 
     fn macro_definition(
@@ -203,26 +248,49 @@ impl Lowering {
             self.scopes.expression(inner, default);
         }
         self.scopes.statements(inner, &node.body);
-        let names: Vec<&str> = node.args.iter().filter_map(|arg| match arg {
-            Expr::Var(variable) => Some(variable.id),
-            _ => None,
-        }).collect();
+        for argument in &node.args {
+            self.loop_target(inner, argument)?;
+        }
+        let names: Vec<&str> = node
+            .args
+            .iter()
+            .filter_map(|arg| match arg {
+                Expr::Var(variable) => Some(variable.id),
+                _ => None,
+            })
+            .collect();
         let explicit_caller = names.contains(&"caller");
-        let mut special = |this: &mut Self, special: &str| {
-            (!names.contains(&special) && reads(&node.body, special)).then(|| this.scopes.parameter(inner, special))
+        let special = |this: &mut Self, special: &str| {
+            (!names.contains(&special) && reads(&node.body, special))
+                .then(|| this.scopes.parameter(inner, special))
         };
         let caller = special(self, "caller");
         let kwargs = special(self, "kwargs");
         let varargs = special(self, "varargs");
         let soft = std::mem::replace(&mut self.soft, false);
         let without_default = names.len() - node.defaults.len();
+        if names[..without_default].contains(&"caller") {
+            return Err(TemplateError::Syntax {
+                message: "the special \"caller\" argument must be omitted or be given a default"
+                    .to_owned(),
+                line: usize::from(
+                    node.args
+                        .first()
+                        .map_or(0, |argument| argument.span().start_line),
+                ),
+            });
+        }
         let mut parameters = Vec::with_capacity(names.len());
         for (at, &parameter) in names.iter().enumerate() {
-            let default = at.checked_sub(without_default).and_then(|at| node.defaults.get(at));
+            let default = at
+                .checked_sub(without_default)
+                .and_then(|at| node.defaults.get(at));
             parameters.push(Parameter {
                 name: Arc::from(parameter),
                 slot: self.scopes.own_slot(inner, parameter).unwrap_or_default(),
-                default: default.map(|default| self.expression(inner, default)).transpose()?,
+                default: default
+                    .map(|default| self.expression(inner, default))
+                    .transpose()?,
             });
         }
         let body = self.statements(inner, &node.body, false)?;
@@ -245,9 +313,16 @@ impl Lowering {
         let arguments = self.arguments(scope, &node.args)?;
         if let Expr::GetAttr(method) = &node.expr {
             let owner = Box::new(self.expression(scope, &method.expr)?);
-            return Ok(Expression::MethodCall { owner, name: Arc::from(method.name), arguments });
+            return Ok(Expression::MethodCall {
+                owner,
+                name: Arc::from(method.name),
+                arguments,
+            });
         }
-        Ok(Expression::Call(Box::new(self.expression(scope, &node.expr)?), arguments))
+        Ok(Expression::Call(
+            Box::new(self.expression(scope, &node.expr)?),
+            arguments,
+        ))
     }
 }
 

@@ -42,12 +42,18 @@ pub(super) fn call(
         "rpartition" => split::partition(subject, arguments, true),
         "splitlines" => split::splitlines(interpreter, subject, arguments),
         "startswith" | "endswith" => search::affix(subject, name, arguments),
-        "find" | "rfind" | "index" | "rindex" => search::find(interpreter, subject, name, arguments),
+        "find" | "rfind" | "index" | "rindex" => {
+            search::find(interpreter, subject, name, arguments)
+        }
         "count" => search::count(interpreter, subject, arguments),
         "replace" => replace(interpreter, subject, arguments),
         "removeprefix" | "removesuffix" => {
-            let affix = arguments.bind_positional(name, 1, 1)?.take_or(0, Value::None);
-            let Value::Str(affix) = &affix else { return Err(not_text(name, &affix)) };
+            let affix = arguments
+                .bind_positional(name, 1, 1)?
+                .take_or(0, Value::None);
+            let Value::Str(affix) = &affix else {
+                return Err(not_text(name, &affix));
+            };
             let rest = if &**name == "removeprefix" {
                 source.strip_prefix(&*affix.text)
             } else {
@@ -59,15 +65,26 @@ pub(super) fn call(
         "center" | "ljust" | "rjust" => justify(interpreter, subject, name, arguments),
         "zfill" => zero_fill(interpreter, subject, arguments),
         "expandtabs" => expand_tabs(interpreter, subject, arguments),
-        "format" => format::format(interpreter, subject, arguments),
+        "format" => format::format(interpreter, subject, &arguments),
         "format_map" => {
-            let mapping = arguments.bind_positional(name, 1, 1)?.take_or(0, Value::None);
-            let Value::Dict(dict) = &mapping else { return Err(type_error("format_map() argument must be a mapping")) };
+            let mapping = arguments
+                .bind_positional(name, 1, 1)?
+                .take_or(0, Value::None);
+            let Value::Dict(dict) = &mapping else {
+                return Err(type_error("format_map() argument must be a mapping"));
+            };
             let named = dict.entries().iter().filter_map(|(key, value)| match key {
                 Value::Str(key) => Some((Arc::clone(&key.text), value.clone())),
                 _ => None,
             });
-            format::format(interpreter, subject, Arguments { positional: Vec::new(), named: named.collect() })
+            format::format(
+                interpreter,
+                subject,
+                &Arguments {
+                    positional: Vec::new(),
+                    named: named.collect(),
+                },
+            )
         }
         "encode" => {
             arguments.bind(name, &["encoding", "errors"], 0)?;
@@ -79,8 +96,15 @@ pub(super) fn call(
         "striptags" => Ok(Value::text(text::strip_tags(source))),
         "unescape" => Ok(Value::text(text::unescape(source))),
         "escape" => {
-            let value = arguments.bind_positional(name, 1, 1)?.take_or(0, Value::None).to_text(interpreter)?;
-            Ok(if value.markup { Value::Str(value) } else { Value::markup(text::escape(&value.text)) })
+            let value = arguments
+                .bind_positional(name, 1, 1)?
+                .take_or(0, Value::None)
+                .to_text(interpreter)?;
+            Ok(if value.markup {
+                Value::Str(value)
+            } else {
+                Value::markup(text::escape(&value.text))
+            })
         }
         _ => Err(type_error(format!("'str' object has no method '{name}'"))),
     }
@@ -93,7 +117,9 @@ fn casefolded(text: &str) -> String {
         match character {
             'ß' | 'ẞ' => out.push_str("ss"),
             'ς' => out.push('σ'),
-            'ﬀ'..='ﬆ' => out.push_str(&character.to_uppercase().collect::<String>().to_lowercase()),
+            'ﬀ'..='ﬆ' => {
+                out.push_str(&character.to_uppercase().collect::<String>().to_lowercase());
+            }
             other => out.extend(other.to_lowercase()),
         }
     }
@@ -101,7 +127,9 @@ fn casefolded(text: &str) -> String {
 }
 
 fn strip(subject: &Text, name: &str, arguments: Arguments) -> Outcome<Value> {
-    let characters = arguments.bind_positional(name, 1, 0)?.take_or(0, Value::None);
+    let characters = arguments
+        .bind_positional(name, 1, 0)?
+        .take_or(0, Value::None);
     let within: Box<dyn Fn(char) -> bool> = match &characters {
         Value::None => Box::new(is_space),
         Value::Str(set) => {
@@ -117,27 +145,62 @@ fn strip(subject: &Text, name: &str, arguments: Arguments) -> Outcome<Value> {
     if name != "lstrip" {
         rest = rest.trim_end_matches(&*within);
     }
-    Ok(if rest.len() == subject.text.len() { Value::Str(subject.clone()) } else { Value::text_like(subject, rest) })
+    Ok(if rest.len() == subject.text.len() {
+        Value::Str(subject.clone())
+    } else {
+        Value::text_like(subject, rest)
+    })
 }
 
-fn replace(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments) -> Outcome<Value> {
+fn replace(
+    interpreter: &mut Interpreter<'_>,
+    subject: &Text,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind_positional("replace", 3, 2)?;
-    let (old, new) = (parameters.take_or(0, Value::None), parameters.take_or(1, Value::None));
+    let (old, new) = (
+        parameters.take_or(0, Value::None),
+        parameters.take_or(1, Value::None),
+    );
     let (Value::Str(old), Value::Str(new)) = (&old, &new) else {
-        return Err(not_text("replace", if matches!(old, Value::Str(_)) { &new } else { &old }));
+        return Err(not_text(
+            "replace",
+            if matches!(old, Value::Str(_)) {
+                &new
+            } else {
+                &old
+            },
+        ));
     };
     let most = usize::try_from(parameters.integer(2, -1)?).unwrap_or(usize::MAX);
     let source = &*subject.text;
-    let replacement: Arc<str> =
-        if subject.markup && !new.markup { Arc::from(text::escape(&new.text)) } else { Arc::clone(&new.text) };
+    let replacement: Arc<str> = if subject.markup && !new.markup {
+        Arc::from(text::escape(&new.text))
+    } else {
+        Arc::clone(&new.text)
+    };
     interpreter.meter.spend(source.len() / 64)?;
-    let found = if old.text.is_empty() { length(source) + 1 } else { source.matches(&*old.text).count() };
-    interpreter.meter.allocate(source.len().saturating_add(found.min(most).saturating_mul(replacement.len())))?;
-    Ok(Value::text_like(subject, source.replacen(&*old.text, &replacement, most)))
+    let found = if old.text.is_empty() {
+        length(source) + 1
+    } else {
+        source.matches(&*old.text).count()
+    };
+    interpreter.meter.allocate(
+        source
+            .len()
+            .saturating_add(found.min(most).saturating_mul(replacement.len())),
+    )?;
+    Ok(Value::text_like(
+        subject,
+        source.replacen(&*old.text, &replacement, most),
+    ))
 }
 
 fn join(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments) -> Outcome<Value> {
-    let items = arguments.bind_positional("join", 1, 1)?.take_or(0, Value::None).iterate(interpreter)?;
+    let items = arguments
+        .bind_positional("join", 1, 1)?
+        .take_or(0, Value::None)
+        .iterate(interpreter)?;
     let mut out = String::new();
     for (at, item) in items.iter().enumerate() {
         let part = match item {
@@ -150,7 +213,9 @@ fn join(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments)
                 )));
             }
         };
-        interpreter.meter.allocate(out.len() + subject.text.len() + part.text.len())?;
+        interpreter
+            .meter
+            .allocate(out.len() + subject.text.len() + part.text.len())?;
         if at > 0 {
             out.push_str(&subject.text);
         }
@@ -163,16 +228,31 @@ fn join(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments)
     Ok(Value::text_like(subject, out))
 }
 
-fn justify(interpreter: &mut Interpreter<'_>, subject: &Text, name: &str, arguments: Arguments) -> Outcome<Value> {
+fn justify(
+    interpreter: &mut Interpreter<'_>,
+    subject: &Text,
+    name: &str,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind_positional(name, 2, 1)?;
     let width = usize::try_from(parameters.integer(0, 0)?).unwrap_or(0);
     let fill = match parameters.take(1) {
         None => ' ',
-        Some(Value::Str(fill)) if length(&fill.text) == 1 => fill.text.chars().next().unwrap_or(' '),
-        Some(_) => return Err(type_error("The fill character must be exactly one character long")),
+        Some(Value::Str(fill)) if length(&fill.text) == 1 => {
+            fill.text.chars().next().unwrap_or(' ')
+        }
+        Some(_) => {
+            return Err(type_error(
+                "The fill character must be exactly one character long",
+            ));
+        }
     };
     let missing = width.saturating_sub(length(&subject.text));
-    interpreter.meter.allocate(missing.saturating_mul(fill.len_utf8()).saturating_add(subject.text.len()))?;
+    interpreter.meter.allocate(
+        missing
+            .saturating_mul(fill.len_utf8())
+            .saturating_add(subject.text.len()),
+    )?;
     let left = match name {
         "ljust" => 0,
         "rjust" => missing,
@@ -186,19 +266,40 @@ fn justify(interpreter: &mut Interpreter<'_>, subject: &Text, name: &str, argume
     Ok(Value::text_like(subject, out))
 }
 
-fn zero_fill(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments) -> Outcome<Value> {
-    let width = usize::try_from(arguments.bind_positional("zfill", 1, 1)?.integer(0, 0)?).unwrap_or(0);
+fn zero_fill(
+    interpreter: &mut Interpreter<'_>,
+    subject: &Text,
+    arguments: Arguments,
+) -> Outcome<Value> {
+    let width =
+        usize::try_from(arguments.bind_positional("zfill", 1, 1)?.integer(0, 0)?).unwrap_or(0);
     let missing = width.saturating_sub(length(&subject.text));
-    interpreter.meter.allocate(missing.saturating_add(subject.text.len()))?;
+    interpreter
+        .meter
+        .allocate(missing.saturating_add(subject.text.len()))?;
     let sign = subject.text.starts_with(['+', '-']);
     let (sign, digits) = subject.text.split_at(usize::from(sign));
-    Ok(Value::text_like(subject, format!("{sign}{}{digits}", "0".repeat(missing))))
+    Ok(Value::text_like(
+        subject,
+        format!("{sign}{}{digits}", "0".repeat(missing)),
+    ))
 }
 
-fn expand_tabs(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments) -> Outcome<Value> {
-    let size = usize::try_from(arguments.bind("expandtabs", &["tabsize"], 0)?.integer(0, 8)?).unwrap_or(0);
+fn expand_tabs(
+    interpreter: &mut Interpreter<'_>,
+    subject: &Text,
+    arguments: Arguments,
+) -> Outcome<Value> {
+    let size = usize::try_from(
+        arguments
+            .bind("expandtabs", &["tabsize"], 0)?
+            .integer(0, 8)?,
+    )
+    .unwrap_or(0);
     let tabs = subject.text.matches('\t').count();
-    interpreter.meter.allocate(subject.text.len().saturating_add(tabs.saturating_mul(size)))?;
+    interpreter
+        .meter
+        .allocate(subject.text.len().saturating_add(tabs.saturating_mul(size)))?;
     let mut out = String::new();
     let mut column = 0;
     for character in subject.text.chars() {
@@ -210,17 +311,30 @@ fn expand_tabs(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arg
             }
             other => {
                 out.push(other);
-                column = if matches!(other, '\n' | '\r') { 0 } else { column + 1 };
+                column = if matches!(other, '\n' | '\r') {
+                    0
+                } else {
+                    column + 1
+                };
             }
         }
     }
     Ok(Value::text_like(subject, out))
 }
 
-fn translate(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments) -> Outcome<Value> {
-    let table = arguments.bind_positional("translate", 1, 1)?.take_or(0, Value::None);
+fn translate(
+    interpreter: &mut Interpreter<'_>,
+    subject: &Text,
+    arguments: Arguments,
+) -> Outcome<Value> {
+    let table = arguments
+        .bind_positional("translate", 1, 1)?
+        .take_or(0, Value::None);
     let Value::Dict(table) = &table else {
-        return Err(type_error(format!("'{}' object is not subscriptable", table.type_name())));
+        return Err(type_error(format!(
+            "'{}' object is not subscriptable",
+            table.type_name()
+        )));
     };
     let mut out = String::new();
     for character in subject.text.chars() {
@@ -232,8 +346,13 @@ fn translate(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Argum
                 out.push_str(&text.text);
             }
             Some(other) => {
-                let code = other.as_index().and_then(|code| u32::try_from(code).ok()).and_then(char::from_u32);
-                out.push(code.ok_or_else(|| type_error("character mapping must return integer, None or str"))?);
+                let code = other
+                    .as_index()
+                    .and_then(|code| u32::try_from(code).ok())
+                    .and_then(char::from_u32);
+                out.push(code.ok_or_else(|| {
+                    type_error("character mapping must return integer, None or str")
+                })?);
             }
         }
     }
@@ -260,7 +379,11 @@ fn make_translation(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> 
                 table.set(key, value.clone())?;
             }
         }
-        _ => return Err(type_error("maketrans() takes a dict, or texts of equal length")),
+        _ => {
+            return Err(type_error(
+                "maketrans() takes a dict, or texts of equal length",
+            ));
+        }
     }
     if let Some(removed) = parameters.take(2) {
         for character in removed.to_text(interpreter)?.text.chars() {

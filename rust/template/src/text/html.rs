@@ -21,7 +21,9 @@ pub(crate) fn strip_tags(text: &str) -> String {
     let mut rest = text;
     let mut kept = String::with_capacity(text.len());
     while let Some(start) = rest.find("<!--") {
-        let Some(end) = rest[start..].find("-->") else { break };
+        let Some(end) = rest[start..].find("-->") else {
+            break;
+        };
         kept.push_str(&rest[..start]);
         rest = &rest[start + end + 3..];
     }
@@ -29,12 +31,17 @@ pub(crate) fn strip_tags(text: &str) -> String {
     let mut rest = kept.as_str();
     let mut out = String::with_capacity(kept.len());
     while let Some(start) = rest.find('<') {
-        let Some(end) = rest[start..].find('>') else { break };
+        let Some(end) = rest[start..].find('>') else {
+            break;
+        };
         out.push_str(&rest[..start]);
         rest = &rest[start + end + 1..];
     }
     out.push_str(rest);
-    let words: Vec<&str> = out.split(super::is_space).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = out
+        .split(super::is_space)
+        .filter(|word| !word.is_empty())
+        .collect();
     unescape(&words.join(" "))
 }
 
@@ -45,8 +52,13 @@ pub(crate) fn unescape(text: &str) -> String {
     while let Some(start) = rest.find('&') {
         out.push_str(&rest[..start]);
         rest = &rest[start..];
-        let end = rest.char_indices().take(12).find(|&(_, c)| c == ';').map(|(at, _)| at);
-        let resolved = end.and_then(|end| reference(&rest[1..end]).map(|character| (character, end + 1)));
+        let end = rest
+            .char_indices()
+            .take(12)
+            .find(|&(_, c)| c == ';')
+            .map(|(at, _)| at);
+        let resolved =
+            end.and_then(|end| reference(&rest[1..end]).map(|character| (character, end + 1)));
         let (character, length) = resolved.unwrap_or(('&', 1));
         out.push(character);
         rest = &rest[length..];

@@ -14,7 +14,11 @@ use std::fmt::Write as _;
 
 /// The number of code points.
 pub(crate) fn length(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.chars().count() }
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.chars().count()
+    }
 }
 
 /// Python's whitespace (`str.isspace`), which has four separators more than Unicode's property.
@@ -27,7 +31,9 @@ const SURROGATE_BASE: u32 = 0x10_F800;
 
 /// The character that stands for a lone surrogate, which a Rust text cannot hold.
 pub(crate) fn surrogate(code: u32) -> Option<char> {
-    (0xD800..=0xDFFF).contains(&code).then(|| char::from_u32(SURROGATE_BASE + (code - 0xD800)))?
+    (0xD800..=0xDFFF)
+        .contains(&code)
+        .then(|| char::from_u32(SURROGATE_BASE + (code - 0xD800)))?
 }
 
 /// The lone surrogate that a character stands for.
@@ -41,17 +47,21 @@ pub(crate) fn is_printable(character: char) -> bool {
     if character.is_ascii() {
         return (' '..='~').contains(&character);
     }
-    // Rust's `Debug` escapes the same categories as Python. It also escapes combining characters, but only at the
-    // start of a text.
-    let mut text = String::with_capacity(8);
-    text.push('a');
-    text.push(character);
-    !format!("{text:?}").contains('\\')
+    // Rust's `escape_debug` escapes the same categories as Python, and combining characters too, but those only at
+    // the start of a text.
+    let mut buffer = [b'a'; 5];
+    let length = character.encode_utf8(&mut buffer[1..]).len();
+    let text = std::str::from_utf8(&buffer[..=length]).unwrap_or_default();
+    text.escape_debug().nth(1) == Some(character)
 }
 
 /// Appends a text as Python's `repr` shows it.
 pub(crate) fn quoted(text: &str, out: &mut String) {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let quote = if text.contains('\'') && !text.contains('"') {
+        '"'
+    } else {
+        '\''
+    };
     out.push(quote);
     for character in text.chars() {
         match character {
@@ -80,7 +90,11 @@ pub(crate) fn quoted(text: &str, out: &mut String) {
 
 /// Appends bytes as Python's `repr` shows them.
 pub(crate) fn quoted_bytes(bytes: &[u8], out: &mut String) {
-    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { b'"' } else { b'\'' };
+    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') {
+        b'"'
+    } else {
+        b'\''
+    };
     out.push('b');
     out.push(char::from(quote));
     for &byte in bytes {
@@ -94,7 +108,9 @@ pub(crate) fn quoted_bytes(bytes: &[u8], out: &mut String) {
                 out.push(char::from(b));
             }
             b' '..=b'~' => out.push(char::from(byte)),
-            _ => drop(write!(out, "\\x{byte:02x}")),
+            _ => {
+                let _ = write!(out, "\\x{byte:02x}");
+            }
         }
     }
     out.push(char::from(quote));
@@ -105,5 +121,7 @@ pub(crate) fn byte_offset(text: &str, position: usize) -> usize {
     if text.is_ascii() {
         return position.min(text.len());
     }
-    text.char_indices().nth(position).map_or(text.len(), |(at, _)| at)
+    text.char_indices()
+        .nth(position)
+        .map_or(text.len(), |(at, _)| at)
 }

@@ -19,25 +19,38 @@ impl Value {
             }
             Self::Str(text) => {
                 interpreter.meter.allocate_items(text.text.len())?;
-                Ok(text.text.chars().map(|c| Self::text_like(text, c.encode_utf8(&mut [0; 4]) as &str)).collect())
+                Ok(text
+                    .text
+                    .chars()
+                    .map(|c| Self::text_like(text, c.encode_utf8(&mut [0; 4]) as &str))
+                    .collect())
             }
-            Self::Bytes(bytes) => Ok(bytes.iter().map(|&byte| Self::Int(i64::from(byte))).collect()),
+            Self::Bytes(bytes) => Ok(bytes
+                .iter()
+                .map(|&byte| Self::Int(i64::from(byte)))
+                .collect()),
             Self::Dict(dict) => {
                 interpreter.meter.allocate_items(dict.len())?;
                 Ok(dict.entries().iter().map(|(key, _)| key.clone()).collect())
             }
             Self::View(view, dict) => {
                 interpreter.meter.allocate_items(dict.len() * 3)?;
-                Ok(dict.entries().iter().map(|(key, value)| match view {
-                    View::Keys => key.clone(),
-                    View::Values => value.clone(),
-                    View::Items => Self::tuple(vec![key.clone(), value.clone()]),
-                }).collect())
+                Ok(dict
+                    .entries()
+                    .iter()
+                    .map(|(key, value)| match view {
+                        View::Keys => key.clone(),
+                        View::Values => value.clone(),
+                        View::Items => Self::tuple(vec![key.clone(), value.clone()]),
+                    })
+                    .collect())
             }
             Self::Range(range) => {
                 interpreter.meter.spend(range.len())?;
                 interpreter.meter.allocate_items(range.len())?;
-                Ok((0..range.len()).map(|index| Self::Int(range.at(index))).collect())
+                Ok((0..range.len())
+                    .map(|index| Self::Int(range.at(index)))
+                    .collect())
             }
             Self::Generator(generator) => {
                 let items = generator.items.take();
@@ -47,10 +60,7 @@ impl Value {
                     None => Ok(items.into()),
                 }
             }
-            Self::Undefined(undefined) => match **undefined {
-                // The sandbox's undefined raises for what it must not touch only when it is called.
-                _ => Ok(Vec::new()),
-            },
+            Self::Undefined(_undefined) => Ok(Vec::new()),
             Self::Object(object) => match &**object {
                 Object::Loop(state) => Ok(state.remaining()),
                 _ => Err(not_iterable(self)),
@@ -70,9 +80,11 @@ impl Value {
                 Some(item) => Ok(Some(item)),
                 None => generator.error.take().map_or(Ok(None), Err),
             },
-            Self::Str(text) => {
-                Ok(text.text.chars().next().map(|c| Self::text_like(text, c.encode_utf8(&mut [0; 4]) as &str)))
-            }
+            Self::Str(text) => Ok(text
+                .text
+                .chars()
+                .next()
+                .map(|c| Self::text_like(text, c.encode_utf8(&mut [0; 4]) as &str))),
             Self::Dict(dict) => Ok(dict.entries().first().map(|(key, _)| key.clone())),
             _ => Ok(self.iterate(interpreter)?.into_iter().next()),
         }

@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::{Dict, Items, Object, Text, Value, View};
+use super::{Dict, Function, Items, Object, Text, Value, View};
 use crate::error::{Outcome, value_error};
 use crate::eval::Interpreter;
 use crate::text::{float_text, quoted};
+
+/// Stands where Python prints an address.
+const ADDRESS: &str = "0x7f0000000000";
 
 /// Python refuses to print longer integers.
 const MAX_INTEGER_DIGITS: usize = 4300;
@@ -38,7 +41,10 @@ impl Value {
         }
         let mut out = String::new();
         self.write_str(interpreter, &mut out)?;
-        Ok(Text { text: Arc::from(out), markup: false })
+        Ok(Text {
+            text: Arc::from(out),
+            markup: false,
+        })
     }
 
     /// Appends `repr(self)`.
@@ -47,11 +53,15 @@ impl Value {
     /// As [`Value::write_str`].
     pub fn write_repr(&self, interpreter: &mut Interpreter<'_>, out: &mut String) -> Outcome<()> {
         self.check_depth()?;
-        stacker::maybe_grow(crate::eval::STACK_RED_ZONE, crate::eval::STACK_GROWTH, || {
-            interpreter.meter.spend(1)?;
-            interpreter.meter.allocate(out.len())?;
-            self.write_repr_inner(interpreter, out)
-        })
+        stacker::maybe_grow(
+            crate::eval::STACK_RED_ZONE,
+            crate::eval::STACK_GROWTH,
+            || {
+                interpreter.meter.spend(1)?;
+                interpreter.meter.allocate(out.len())?;
+                self.write_repr_inner(interpreter, out)
+            },
+        )
     }
 
     fn write_repr_inner(&self, interpreter: &mut Interpreter<'_>, out: &mut String) -> Outcome<()> {
@@ -61,7 +71,9 @@ impl Value {
             Self::Bool(true) => out.push_str("True"),
             Self::Bool(false) => out.push_str("False"),
             // Writing to a text does not fail.
-            Self::Int(value) => drop(write!(out, "{value}")),
+            Self::Int(value) => {
+                let _ = write!(out, "{value}");
+            }
             Self::Big(value) => out.push_str(&big_text(value)?),
             Self::Float(value) => out.push_str(&float_text(*value)),
             Self::Str(text) if text.markup => {
@@ -103,11 +115,22 @@ impl Value {
                 }
                 out.push_str("])");
             }
-            Self::Range(range) if range.step == 1 => drop(write!(out, "range({}, {})", range.start, range.stop)),
-            Self::Range(range) => drop(write!(out, "range({}, {}, {})", range.start, range.stop, range.step)),
-            // Where Python prints an address there is nothing to be equal to.
-            Self::Generator(generator) if generator.name == "reversed" => out.push_str("<list_reverseiterator object>"),
-            Self::Generator(generator) => drop(write!(out, "<generator object {}>", generator.name)),
+            Self::Range(range) if range.step == 1 => {
+                let _ = write!(out, "range({}, {})", range.start, range.stop);
+            }
+            Self::Range(range) => {
+                let _ = write!(
+                    out,
+                    "range({}, {}, {})",
+                    range.start, range.stop, range.step
+                );
+            }
+            Self::Generator(generator) if generator.name == "reversed" => {
+                let _ = write!(out, "<list_reverseiterator object at {ADDRESS}>");
+            }
+            Self::Generator(generator) => {
+                let _ = write!(out, "<generator object {} at {ADDRESS}>", generator.name);
+            }
             Self::Object(object) => write_object(object, interpreter, out)?,
         }
         Ok(())
@@ -138,13 +161,19 @@ fn write_dict(dict: &Dict, interpreter: &mut Interpreter<'_>, out: &mut String) 
     Ok(())
 }
 
-fn write_object(object: &Object, interpreter: &mut Interpreter<'_>, out: &mut String) -> Outcome<()> {
+fn write_object(
+    object: &Object,
+    interpreter: &mut Interpreter<'_>,
+    out: &mut String,
+) -> Outcome<()> {
     match object {
         Object::Namespace(namespace) => {
             out.push_str("<Namespace ");
             // One that holds itself would be printed without end.
             match namespace.attributes.try_borrow_mut() {
-                Ok(attributes) => write_dict(&attributes, interpreter, out)?,
+                Ok(attributes) => {
+                    interpreter.deeper(|interpreter| write_dict(&attributes, interpreter, out))?;
+                }
                 Err(_) => out.push_str("{...}"),
             }
             out.push('>');
@@ -157,11 +186,27 @@ fn write_object(object: &Object, interpreter: &mut Interpreter<'_>, out: &mut St
             }
             None => out.push_str("<Macro anonymous>"),
         },
-        Object::Loop(state) => drop(write!(out, "<LoopContext {}/{}>", state.index.get() + 1, state.length())),
-        Object::Method(value, name) => {
-            drop(write!(out, "<built-in method {name} of {} object>", value.type_name()));
+        Object::Loop(state) => {
+            let _ = write!(
+                out,
+                "<LoopContext {}/{}>",
+                state.index.get() + 1,
+                state.length()
+            );
         }
-        Object::Function(_) => drop(write!(out, "<{}>", object.type_name())),
+        Object::Method(value, name) => {
+            let _ = write!(
+                out,
+                "<built-in method {name} of {} object at {ADDRESS}>",
+                value.type_name()
+            );
+        }
+        Object::Function(Function::Lipsum) => {
+            let _ = write!(out, "<function generate_lorem_ipsum at {ADDRESS}>");
+        }
+        Object::Function(_) => {
+            let _ = write!(out, "<{}>", object.type_name());
+        }
         Object::Cycler(_) => out.push_str("<jinja2.utils.Cycler object>"),
         Object::Joiner(..) => out.push_str("<jinja2.utils.Joiner object>"),
         Object::TemplateReference => out.push_str("<TemplateReference None>"),
@@ -177,9 +222,15 @@ pub(crate) fn big_text(value: &num_bigint::BigInt) -> Outcome<String> {
         return Err(too_many_digits());
     }
     let text = value.to_string();
-    if text.trim_start_matches('-').len() > MAX_INTEGER_DIGITS { Err(too_many_digits()) } else { Ok(text) }
+    if text.trim_start_matches('-').len() > MAX_INTEGER_DIGITS {
+        Err(too_many_digits())
+    } else {
+        Ok(text)
+    }
 }
 
 fn too_many_digits() -> crate::error::TemplateError {
-    value_error(format!("Exceeds the limit ({MAX_INTEGER_DIGITS} digits) for integer string conversion"))
+    value_error(format!(
+        "Exceeds the limit ({MAX_INTEGER_DIGITS} digits) for integer string conversion"
+    ))
 }
