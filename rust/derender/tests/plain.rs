@@ -58,7 +58,7 @@ fn plain_cases_hold_one_shot_and_streamed() {
     let mut failures = Vec::new();
     for model in ["qwen3", "llama3", "deepseek", "gemma3", "smollm2-135m-instruct", "sp-strip"] {
         let path = shared.join(format!("conformance/derender/none__none__{model}.jsonl"));
-        let Some(served) = models.serve(&shared, model, &[], json!({})) else { continue };
+        let Some(served) = models.serve(&shared, model, &[], &json!({})) else { continue };
         let (mut pass, mut differs) = (0, 0);
         for case in cases(&path) {
             let name = case["name"].as_str().unwrap_or_default();

@@ -131,7 +131,7 @@ fn wire_cases_hold() {
             }
             let flags: Vec<&str> =
                 case["flags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            let served = models.serve(&shared, "qwen3", &flags, bounds.clone()).expect("qwen3 with hermes");
+            let served = models.serve(&shared, "qwen3", &flags, &bounds).expect("qwen3 with hermes");
             match check_wire(&case, &served) {
                 Ok(()) => pass += 1,
                 Err(_) if differences.lists(name) => differ += 1,
@@ -230,7 +230,7 @@ fn public_bugs_do_not_occur() {
         let flags: Vec<&str> =
             case["flags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let model = case["model"].as_str().unwrap_or_default();
-        let Some(served) = models.serve(&shared, model, &flags, json!({})) else { continue };
+        let Some(served) = models.serve(&shared, model, &flags, &json!({})) else { continue };
         match check_bug(&case, &served) {
             Ok(()) => pass += 1,
             Err(_) if differences.lists(name) => {}

@@ -91,7 +91,13 @@ pub struct Served {
 impl Models {
     /// A derenderer as the reference was started with these flags. None: a parser is not registered, or the model
     /// is not there.
-    pub fn serve(&mut self, shared: &Path, model: &str, flags: &[&str], bounds: Value) -> Option<Rc<Served>> {
+    pub fn serve(
+        &mut self,
+        shared: &Path,
+        model: &str,
+        flags: &[&str],
+        bounds: &Value,
+    ) -> Option<Rc<Served>> {
         let key = format!("{model} {flags:?} {bounds}");
         if let Some(served) = self.served.get(&key) {
             return Some(Rc::clone(served));
