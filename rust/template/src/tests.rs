@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::error::Outcome;
 use crate::eval::Interpreter;
 use crate::front::BinaryOperator;
-use crate::value::{Arguments, Integer, Object, Value, contains, equal, identical, order};
+use crate::value::{Arguments, Dict, Integer, Object, Value, contains, equal, identical, order};
 
 /// A test: what is tested, then its arguments.
 pub(crate) type Test = fn(&mut Interpreter<'_>, &Value, Arguments) -> Outcome<bool>;
@@ -26,12 +26,9 @@ pub(crate) fn find(name: &str) -> Option<Test> {
         "even" => |interpreter, value, arguments| remainder_is(interpreter, value, arguments, 0),
         "false" => |_, value, arguments| without(arguments, matches!(value, Value::Bool(false))),
         "filter" => |_, value, arguments| {
-            without(
-                arguments,
-                value
-                    .as_str()
-                    .is_some_and(|name| crate::filters::find(name).is_some()),
-            )
+            names(value, arguments, |name| {
+                crate::filters::find(name).is_some()
+            })
         },
         "float" => |_, value, arguments| without(arguments, matches!(value, Value::Float(_))),
         ">=" | "ge" => |_, value, arguments| {
@@ -67,12 +64,7 @@ pub(crate) fn find(name: &str) -> Option<Test> {
         "sameas" => |_, value, arguments| Ok(identical(value, &one(arguments)?)),
         "sequence" => |_, value, arguments| without(arguments, is_sequence(value)),
         "string" => |_, value, arguments| without(arguments, matches!(value, Value::Str(_))),
-        "test" => |_, value, arguments| {
-            without(
-                arguments,
-                value.as_str().is_some_and(|name| find(name).is_some()),
-            )
-        },
+        "test" => |_, value, arguments| names(value, arguments, |name| find(name).is_some()),
         "true" => |_, value, arguments| without(arguments, matches!(value, Value::Bool(true))),
         "undefined" => {
             |_, value, arguments| without(arguments, matches!(value, Value::Undefined(_)))
@@ -88,6 +80,13 @@ pub(crate) fn find(name: &str) -> Option<Test> {
 fn without(arguments: Arguments, result: bool) -> Outcome<bool> {
     arguments.bind("test", &[], 0)?;
     Ok(result)
+}
+
+/// Whether a value is a known name; jinja2 looks it up in a dict, where only hashable values can be.
+fn names(value: &Value, arguments: Arguments, known: fn(&str) -> bool) -> Outcome<bool> {
+    arguments.bind("test", &[], 0)?;
+    Dict::default().get(value)?;
+    Ok(value.as_str().is_some_and(known))
 }
 
 /// The argument of a test that takes one.

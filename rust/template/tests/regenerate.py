@@ -10,6 +10,7 @@ comment. All of them see the variables of ``CONTEXT``.
 
 from __future__ import annotations
 
+import copy
 import datetime
 import json
 import pathlib
@@ -52,7 +53,7 @@ def case(template: str) -> dict[str, Any]:
     try:
         compiled = chat_template_utils._cached_compile_jinja_template(template)
         text, spans = chat_template_utils._render_with_assistant_indices(
-            compiled, messages=None, tools=None, documents=None, add_generation_prompt=False, **CONTEXT
+            compiled, messages=None, tools=None, documents=None, add_generation_prompt=False, **copy.deepcopy(CONTEXT)
         )
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the expected outcome
         return {"template": template, "error": {"type": type(error).__name__, "message": str(error)[:200]}}

@@ -1,5 +1,6 @@
 //! Filters that cut a sequence into several.
 
+use super::generated;
 use crate::error::{Outcome, value_error, zero_division};
 use crate::eval::Interpreter;
 use crate::value::{Arguments, Value};
@@ -17,7 +18,11 @@ pub(super) fn batch(
         .filter(|fill| !matches!(fill, Value::None));
     let mut batches = Vec::new();
     let mut current = Vec::new();
-    for item in value.into_items(interpreter)? {
+    let items = match value.into_items(interpreter) {
+        Ok(items) => items,
+        Err(error) => return generated("do_batch", Vec::new(), Some(error)),
+    };
+    for item in items {
         if current.len() == length {
             batches.push(Value::list(std::mem::take(&mut current)));
         }
@@ -54,7 +59,10 @@ pub(super) fn slice(
         ));
     }
     let slices = usize::try_from(slices).map_err(|_| value_error("slices must be positive"))?;
-    let items = value.into_items(interpreter)?;
+    let items = match value.into_items(interpreter) {
+        Ok(items) => items,
+        Err(error) => return generated("sync_do_slice", Vec::new(), Some(error)),
+    };
     interpreter.meter.allocate_items(slices)?;
     let (each, extra) = (items.len() / slices, items.len() % slices);
     let mut items = items.into_iter();

@@ -86,3 +86,20 @@ fn argument_error(message: impl Into<String>) -> TemplateError {
         message: message.into(),
     }
 }
+
+/// A generator, unless the error is not one of the template but an exceeded budget.
+fn generated(
+    name: &'static str,
+    made: Vec<Value>,
+    failure: Option<TemplateError>,
+) -> Outcome<Value> {
+    match failure {
+        Some(
+            error @ (TemplateError::TooManySteps { .. }
+            | TemplateError::OutputTooLarge { .. }
+            | TemplateError::TooSlow { .. }
+            | TemplateError::TooDeep { .. }),
+        ) => Err(error),
+        failure => Ok(Value::generator(name, made, failure)),
+    }
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::attribute::Getter;
-use super::{Filter, argument_error, find};
+use super::{Filter, argument_error, find, generated};
 use crate::error::{Outcome, TemplateError};
 use crate::eval::Interpreter;
 use crate::tests::Test;
@@ -33,23 +33,6 @@ fn generate(
         }
     }
     generated(name, made, failure)
-}
-
-/// A generator, unless the error is not one of the template but an exceeded budget.
-fn generated(
-    name: &'static str,
-    made: Vec<Value>,
-    failure: Option<TemplateError>,
-) -> Outcome<Value> {
-    match failure {
-        Some(
-            error @ (TemplateError::TooManySteps { .. }
-            | TemplateError::OutputTooLarge { .. }
-            | TemplateError::TooSlow { .. }
-            | TemplateError::TooDeep { .. }),
-        ) => Err(error),
-        failure => Ok(Value::generator(name, made, failure)),
-    }
 }
 
 /// `map`: an attribute of each item, or a filter applied to each.
@@ -107,14 +90,7 @@ pub(super) fn select(
     value: Value,
     arguments: Arguments,
 ) -> Outcome<Value> {
-    filtered(
-        interpreter,
-        "sync_do_select",
-        &value,
-        arguments,
-        true,
-        false,
-    )
+    filtered(interpreter, &value, arguments, true, false)
 }
 
 /// `reject`.
@@ -123,14 +99,7 @@ pub(super) fn reject(
     value: Value,
     arguments: Arguments,
 ) -> Outcome<Value> {
-    filtered(
-        interpreter,
-        "sync_do_reject",
-        &value,
-        arguments,
-        false,
-        false,
-    )
+    filtered(interpreter, &value, arguments, false, false)
 }
 
 /// `selectattr`.
@@ -139,14 +108,7 @@ pub(super) fn selectattr(
     value: Value,
     arguments: Arguments,
 ) -> Outcome<Value> {
-    filtered(
-        interpreter,
-        "sync_do_selectattr",
-        &value,
-        arguments,
-        true,
-        true,
-    )
+    filtered(interpreter, &value, arguments, true, true)
 }
 
 /// `rejectattr`.
@@ -155,25 +117,18 @@ pub(super) fn rejectattr(
     value: Value,
     arguments: Arguments,
 ) -> Outcome<Value> {
-    filtered(
-        interpreter,
-        "sync_do_rejectattr",
-        &value,
-        arguments,
-        false,
-        true,
-    )
+    filtered(interpreter, &value, arguments, false, true)
 }
 
 /// The items for which a test gives `wanted`; without a test, their truth value.
 fn filtered(
     interpreter: &mut Interpreter<'_>,
-    name: &'static str,
     value: &Value,
     mut arguments: Arguments,
     wanted: bool,
     by_attribute: bool,
 ) -> Outcome<Value> {
+    let name = "select_or_reject";
     if !value.is_true() {
         return Ok(Value::generator(name, Vec::new(), None));
     }

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::argument_error;
 use super::attribute::{Getter, without_case};
+use super::{argument_error, generated};
 use crate::error::{Outcome, type_error};
 use crate::eval::Interpreter;
 use crate::value::{Arguments, Dict, Undefined, Value, equal, less_than};
@@ -153,17 +153,24 @@ pub(super) fn unique(
     let getter = Getter::new(attribute.as_ref(), None, ignore_case);
     let mut seen = Dict::default();
     let mut kept = Vec::new();
-    for item in value.into_items(interpreter)? {
+    let items = match value.into_items(interpreter) {
+        Ok(items) => items,
+        Err(error) => return generated("sync_do_unique", kept, Some(error)),
+    };
+    for item in items {
         interpreter.meter.spend(1)?;
-        let key = getter.get(interpreter, &item)?;
+        let key = match getter.get(interpreter, &item) {
+            Ok(key) => key,
+            Err(error) => return generated("sync_do_unique", kept, Some(error)),
+        };
         match seen.get(&key).map(|found| found.is_some()) {
             Ok(true) => continue,
             Ok(false) => seen.set(key, Value::None)?,
-            Err(error) => return Ok(Value::generator("do_unique", kept, Some(error))),
+            Err(error) => return Ok(Value::generator("sync_do_unique", kept, Some(error))),
         }
         kept.push(item);
     }
-    Ok(Value::generator("do_unique", kept, None))
+    Ok(Value::generator("sync_do_unique", kept, None))
 }
 
 /// `min`.

@@ -365,7 +365,7 @@ fn sorted_keys(interpreter: &mut Interpreter<'_>, value: &Value) -> Outcome<Valu
                 crate::value::order(&a.0, &b.0, "<")
                     .ok()
                     .flatten()
-                    .unwrap_or(std::cmp::Ordering::Equal)
+                    .unwrap_or_else(|| a.0.type_name().cmp(b.0.type_name()))
             });
             let mut sorted = Dict::with_capacity(entries.len());
             for (key, value) in entries {

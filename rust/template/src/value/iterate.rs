@@ -22,7 +22,7 @@ impl Value {
                 Ok(text
                     .text
                     .chars()
-                    .map(|c| Self::text_like(text, c.encode_utf8(&mut [0; 4]) as &str))
+                    .map(|c| Self::text(c.encode_utf8(&mut [0; 4]) as &str))
                     .collect())
             }
             Self::Bytes(bytes) => Ok(bytes
@@ -60,7 +60,7 @@ impl Value {
                     None => Ok(items.into()),
                 }
             }
-            Self::Undefined(_undefined) => Ok(Vec::new()),
+            Self::Undefined(_) => Ok(Vec::new()),
             Self::Object(object) => match &**object {
                 Object::Loop(state) => Ok(state.remaining()),
                 _ => Err(not_iterable(self)),
@@ -84,7 +84,7 @@ impl Value {
                 .text
                 .chars()
                 .next()
-                .map(|c| Self::text_like(text, c.encode_utf8(&mut [0; 4]) as &str))),
+                .map(|c| Self::text(c.encode_utf8(&mut [0; 4]) as &str))),
             Self::Dict(dict) => Ok(dict.entries().first().map(|(key, _)| key.clone())),
             _ => Ok(self.iterate(interpreter)?.into_iter().next()),
         }
