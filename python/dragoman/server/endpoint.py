@@ -24,8 +24,8 @@ from dragoman.server.errors import ClientGoneError, send_error
 T = TypeVar("T")
 Events = AsyncGenerator[bytes, None]
 
-# A body up to this size is worked on in the event loop. Encoding takes 0.24 ms for each kilobyte, handing over
-# to a thread 0.03 ms: from here on a thread costs little, and other connections are not held up.
+# A body up to this size is worked on in the event loop. Encoding takes 0.24 ms for each kilobyte and
+# a thread 0.03 ms to hand over to: from here on one costs little, and other connections are not held up.
 INLINE_BYTES = 1024
 
 
