@@ -65,7 +65,8 @@ fn hostile_templates_fail_soon() {
         let start = Instant::now();
         let result = render(source, &Budget::default());
         assert!(result.is_err(), "{source} rendered");
-        // Ten times what an optimised build takes on an idle machine.
+        println!("{:?} {source}", start.elapsed());
+        // Far more than an optimised build takes on an idle machine.
         assert!(
             start.elapsed() < Duration::from_secs(10),
             "{source} took {:?}",
