@@ -36,7 +36,9 @@ def renderer() -> Renderer:
 def peer() -> Any:
     transformers = pytest.importorskip("transformers")
     files = resolve(MODEL, weights=False)
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(files.tokenizer_json), **files.special_tokens)
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(files.tokenizer_json), **files.special_tokens
+    )
     tokenizer.chat_template = files.chat_template
     return tokenizer
 
@@ -69,7 +71,9 @@ def test_render_document(renderer: Renderer, peer: Any) -> None:
     bodies = itertools.cycle([body(messages) for messages in documents])
     others = itertools.cycle(documents)
     assert json.loads(renderer.chat_bytes(next(bodies)))["token_ids"] == tokenize(peer, documents[0])
-    ours, theirs = seconds_each(lambda: renderer.chat_bytes(next(bodies)), lambda: tokenize(peer, next(others)))
+    ours, theirs = seconds_each(
+        lambda: renderer.chat_bytes(next(bodies)), lambda: tokenize(peer, next(others))
+    )
     report("render: 16 kB document", ours, theirs, "transformers")
 
 
@@ -92,7 +96,9 @@ def server() -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "dragoman.cli", "launch", "render", MODEL, "--host", "127.0.0.1"]
-    process = subprocess.Popen([*command, "--port", str(port), "--log-level", "error"], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*command, "--port", str(port), "--log-level", "error"], stdout=subprocess.DEVNULL
+    )
     url = f"http://127.0.0.1:{port}"
     try:
         for _ in range(200):

@@ -26,7 +26,6 @@ class Encoding:
     def assistant_mask(self, spans: Sequence[tuple[int, int]]) -> NDArray[np.uint8]:
         """(n,): 1 for a token that overlaps one of the code-point ranges (`Rendered.assistant_spans`), else 0."""
 
-
 @final
 class Tokenizer:
     @staticmethod
@@ -97,7 +96,9 @@ class Derenderer:
         """The response body, and whether parsers ran over the text."""
 
     def completions(self, body: bytes) -> tuple[bytes, bool]: ...
-    def stream(self, prompt_token_ids: Sequence[int] = (), chat_request: bytes | None = None) -> DerenderStream: ...
+    def stream(
+        self, prompt_token_ids: Sequence[int] = (), chat_request: bytes | None = None
+    ) -> DerenderStream: ...
 
 @final
 class DerenderStream:

@@ -44,9 +44,11 @@ async def ask(client: httpx.AsyncClient, case: dict[str, Any]) -> httpx.Response
     headers = case["headers"] or {}
     if isinstance(case["body"], str):
         return await client.request(method or "POST", path, content=case["body"].encode(), headers=headers)
-    return await client.request(
-        method or "POST", path, json=case["body"], headers=headers
-    ) if case["body"] is not None else await client.request(method or "POST", path, headers=headers)
+    return (
+        await client.request(method or "POST", path, json=case["body"], headers=headers)
+        if case["body"] is not None
+        else await client.request(method or "POST", path, headers=headers)
+    )
 
 
 def sampling(params: dict[str, Any]) -> dict[str, Any]:
@@ -57,7 +59,9 @@ def sampling(params: dict[str, Any]) -> dict[str, Any]:
     values = {**defaults, **params}
     grammar = values["structured_outputs"]
     if grammar is not None:
-        grammar = {name: value for name, value in grammar.items() if value not in (None, False) and name[0] != "_"}
+        grammar = {
+            name: value for name, value in grammar.items() if value not in (None, False) and name[0] != "_"
+        }
         if "structural_tag" in grammar:
             grammar["structural_tag"] = json.loads(grammar["structural_tag"])
         values["structured_outputs"] = grammar

@@ -22,7 +22,9 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no ../shared beside
 
 @cache
 def special_tokens() -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = json.loads((FOLDER / "special_tokens.json").read_text(encoding="utf-8"))
+    found: dict[str, dict[str, Any]] = json.loads(
+        (FOLDER / "special_tokens.json").read_text(encoding="utf-8")
+    )
     return found
 
 

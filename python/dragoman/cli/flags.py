@@ -57,7 +57,9 @@ def add_bounds_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("limits on a request")
     for field in dataclasses.fields(Bounds):
         flag = f"--max-{field.name.replace('_', '-')}"
-        group.add_argument(flag, type=human_integer, default=field.default, metavar="N", help=LIMITS[field.name])
+        group.add_argument(
+            flag, type=human_integer, default=field.default, metavar="N", help=LIMITS[field.name]
+        )
 
 
 LIMITS = {

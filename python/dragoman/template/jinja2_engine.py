@@ -88,9 +88,9 @@ class Environment(jinja2.sandbox.ImmutableSandboxedEnvironment):
                 raise BudgetError("template makes a number that is too large")
         elif operator == "*":
             for sequence, count in ((left, right), (right, left)):
-                if isinstance(sequence, str | list | tuple) and isinstance(count, int):
-                    if len(sequence) * count > MAX_OUTPUT:
-                        raise BudgetError("template makes a text or list that is too large")
+                grows = isinstance(sequence, str | list | tuple) and isinstance(count, int)
+                if grows and len(sequence) * count > MAX_OUTPUT:
+                    raise BudgetError("template makes a text or list that is too large")
         return super().call_binop(context, operator, left, right)
 
 
