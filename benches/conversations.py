@@ -5,7 +5,13 @@ from __future__ import annotations
 import random
 from typing import Any
 
-WORDS = ["the", "of", "and", "to", "in", "is", "it", "you", "that", "was", "for", "on", "are", "with", "as", "his", "they", "be", "at", "one", "have", "this", "from", "or", "had", "by", "hot", "but", "some", "what", "there", "we", "can", "out", "other", "were", "all", "your", "when", "up", "use", "word", "how", "said", "an", "each", "she", "which", "do", "their", "time", "if", "will", "way", "about", "many", "then", "them", "would", "write", "like", "so", "these", "her", "long", "make", "thing", "see", "him", "two", "has", "look", "more", "day", "could", "go", "come", "did", "my", "sound", "no", "most", "number", "who", "over", "know", "water", "than", "call", "first", "people", "may", "down"]
+WORDS = """
+the of and to in is it you that was for on are with as his they be at one have this from or had by
+hot but some what there we can out other were all your when up use word how said an each she which
+do their time if will way about many then them would write like so these her long make thing see him
+two has look more day could go come did my sound no most number who over know water than call first
+people may down
+""".split()  # noqa: SIM905
 
 
 def text(characters: int, seed: int) -> str:
