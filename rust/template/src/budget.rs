@@ -27,7 +27,7 @@ impl Default for Budget {
     fn default() -> Self {
         Self {
             fuel: 5_000_000,
-            output_bytes: 64 << 20,
+            output_bytes: 16 << 20,
             time: Duration::from_secs(1),
         }
     }

@@ -44,13 +44,16 @@ impl Interpreter<'_> {
         match (left, right) {
             (Value::Str(a), Value::Str(b)) => {
                 self.meter.allocate(a.text.len() + b.text.len())?;
-                let (a_text, b_text) = match (a.markup, b.markup) {
-                    (true, false) => (a.text.to_string(), escape(&b.text)),
-                    (false, true) => (escape(&a.text), b.text.to_string()),
-                    _ => (a.text.to_string(), b.text.to_string()),
-                };
-                let text = a_text + &b_text;
-                Ok(if a.markup || b.markup {
+                let markup = a.markup || b.markup;
+                let mut text = String::with_capacity(a.text.len() + b.text.len());
+                for part in [a, b] {
+                    if markup && !part.markup {
+                        text.push_str(&escape(&part.text));
+                    } else {
+                        text.push_str(&part.text);
+                    }
+                }
+                Ok(if markup {
                     Value::markup(text)
                 } else {
                     Value::text(text)
