@@ -24,7 +24,7 @@ class Bounds:
     string_bytes: int = 64 * 1024
     template_steps: int = 5_000_000
     template_bytes: int = 64 * 1024 * 1024
-    template_milliseconds: int = 1000
+    template_milliseconds: int = 5000
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

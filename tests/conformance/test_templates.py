@@ -50,6 +50,11 @@ def outcome(chat_template: ChatTemplate, payload: bytes) -> dict[str, Any]:
     return {"text": rendered.text, "spans": [list(span) for span in rendered.assistant_spans]}
 
 
+def has_address(case: dict[str, Any]) -> bool:
+    """Whether the reference printed where an object lies in its memory."""
+    return "at 0x" in case.get("text", "")
+
+
 def fault(ours: dict[str, Any], expected: dict[str, Any]) -> str | None:
     """What is wrong with an outcome; None where nothing is."""
     error = expected.get("error")
@@ -90,7 +95,7 @@ def test_expressions(category: str) -> None:
     cases = json.loads((FOLDER / "micro" / f"{category}.json").read_text(encoding="utf-8"))
     faults = []
     for case in cases:
-        if case.get("nondeterministic"):
+        if case.get("nondeterministic") or has_address(case):
             continue
         context = dict(case["context"])
         payload = {"messages": context.pop("messages", []), "kwargs": context}

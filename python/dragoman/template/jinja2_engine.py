@@ -23,7 +23,7 @@ import jinja2.sandbox
 Spans = list[tuple[int, int]]
 
 MAX_STEPS = 5_000_000
-MAX_SECONDS = 1.0
+MAX_SECONDS = 5.0
 MAX_OUTPUT = 64 * 1024 * 1024
 # Left in place of the text that an assistant turn ends in, to find where the prompt is cut.
 CONTINUE_TAG = "CONTINUE_FINAL_MESSAGE_TAG "

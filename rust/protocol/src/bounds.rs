@@ -45,7 +45,7 @@ impl Default for Bounds {
             string_bytes: 64 << 10,
             template_steps: 5_000_000,
             template_bytes: 64 << 20,
-            template_milliseconds: 1000,
+            template_milliseconds: 5000,
         }
     }
 }

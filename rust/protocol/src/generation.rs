@@ -7,7 +7,8 @@ use serde_json::value::RawValue;
 use crate::generate::cache_salt;
 use crate::sampling::{GREEDY_BELOW, OutputKind, integers, logit_bias, raw, string_or_strings};
 use crate::{
-    Bounds, DefaultSampling, Error, Fields, Json, Result, SamplingParams, StreamOptions, StructuredOutputs, bounds, fields,
+    Bounds, DefaultSampling, Error, Fields, Json, Result, SamplingParams, StreamOptions, StructuredOutputs,
+    bounds, fields,
 };
 
 /// Which end of a prompt is cut off.

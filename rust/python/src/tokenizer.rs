@@ -85,6 +85,7 @@ impl Encoding {
         self.offsets.clone_ref(py)
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "extracted from a Python object")]
     fn assistant_mask<'py>(
         &self,
         py: Python<'py>,

@@ -14,6 +14,7 @@ use crate::variables::{Asked, Variables, variables};
 use crate::{Renderer, error};
 
 /// What an API that is converted to a chat request changes in the answer.
+#[expect(clippy::struct_excessive_bools, reason = "each API is a constant of these switches")]
 pub struct Style {
     pub id_prefix: &'static str,
     /// Whether `max_tokens` is kept within what the context leaves. The Messages API always says it, and it

@@ -25,11 +25,7 @@ impl Default for Budget {
     /// Far beyond what a real conversation needs (a thousand turns take about 200,000 steps), and still
     /// over in under a second.
     fn default() -> Self {
-        Self {
-            fuel: 5_000_000,
-            output_bytes: 16 << 20,
-            time: Duration::from_secs(1),
-        }
+        Self { fuel: 5_000_000, output_bytes: 16 << 20, time: Duration::from_secs(1) }
     }
 }
 
@@ -47,12 +43,7 @@ impl Meter {
     pub fn new(limits: &Budget) -> Self {
         // A time so long that it cannot be added to the clock is no limit.
         let deadline = Instant::now().checked_add(limits.time);
-        Self {
-            limits: *limits,
-            left: limits.fuel,
-            deadline,
-            charges: 0,
-        }
+        Self { limits: *limits, left: limits.fuel, deadline, charges: 0 }
     }
 
     /// Charges `steps`.
@@ -60,21 +51,14 @@ impl Meter {
         let steps = steps as u64;
         if steps > self.left {
             self.left = 0;
-            return Err(TemplateError::TooManySteps {
-                limit: self.limits.fuel,
-            });
+            return Err(TemplateError::TooManySteps { limit: self.limits.fuel });
         }
         self.left -= steps;
         self.charges += 1;
         if self.charges >= CHARGES_PER_CLOCK_READ {
             self.charges = 0;
-            if self
-                .deadline
-                .is_some_and(|deadline| Instant::now() > deadline)
-            {
-                return Err(TemplateError::TooSlow {
-                    limit: self.limits.time,
-                });
+            if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                return Err(TemplateError::TooSlow { limit: self.limits.time });
             }
         }
         Ok(())
@@ -83,16 +67,9 @@ impl Meter {
     /// Charges for a text or list of `bytes` that is about to be made, before it is made.
     pub fn allocate(&mut self, bytes: usize) -> Outcome<()> {
         if bytes > self.limits.output_bytes {
-            return Err(TemplateError::OutputTooLarge {
-                bytes,
-                limit: self.limits.output_bytes,
-            });
+            return Err(TemplateError::OutputTooLarge { bytes, limit: self.limits.output_bytes });
         }
-        if bytes >= BYTES_PER_STEP {
-            self.spend(bytes / BYTES_PER_STEP)
-        } else {
-            Ok(())
-        }
+        if bytes >= BYTES_PER_STEP { self.spend(bytes / BYTES_PER_STEP) } else { Ok(()) }
     }
 
     /// The most bytes that a text may have.

@@ -59,10 +59,7 @@ impl ChatTemplate {
     /// # Errors
     /// [`TemplateError::Syntax`], and [`TemplateError::Unknown`] for an unknown filter or test outside of any
     /// condition.
-    pub fn new(
-        source: &str,
-        special_tokens: &[(String, JsonValue<'static>)],
-    ) -> Result<Self, TemplateError> {
+    pub fn new(source: &str, special_tokens: &[(String, JsonValue<'static>)]) -> Result<Self, TemplateError> {
         let compiled = front::compile(source)?;
         Ok(Self {
             program: compiled.program,
@@ -92,11 +89,7 @@ impl ChatTemplate {
     /// # Errors
     /// [`TemplateError::Raised`] with the template's own message, whatever Python would raise, or what of the
     /// budget was exceeded.
-    pub fn render(
-        &self,
-        input: &TemplateInput<'_>,
-        budget: &Budget,
-    ) -> Result<Rendered, TemplateError> {
+    pub fn render(&self, input: &TemplateInput<'_>, budget: &Budget) -> Result<Rendered, TemplateError> {
         let (messages, continued) = if input.continue_final_message {
             let (messages, continued) = self.tag_final_message(&from_json(input.messages))?;
             (messages, Some(continued))
@@ -104,9 +97,7 @@ impl ChatTemplate {
             (from_json(input.messages), None)
         };
         if let Some(JsonValue::Array(documents)) = input.documents
-            && !documents
-                .iter()
-                .all(|document| matches!(document, JsonValue::Object(_)))
+            && !documents.iter().all(|document| matches!(document, JsonValue::Object(_)))
         {
             return Err(TemplateError::Input(
                 "Documents should be a list of dicts with 'title' and 'text' keys!".to_owned(),
@@ -117,23 +108,13 @@ impl ChatTemplate {
             (Arc::from("messages"), messages),
             (Arc::from("tools"), optional(input.tools)),
             (Arc::from("documents"), optional(input.documents)),
-            (
-                Arc::from("add_generation_prompt"),
-                Value::Bool(input.add_generation_prompt),
-            ),
+            (Arc::from("add_generation_prompt"), Value::Bool(input.add_generation_prompt)),
         ];
         // The last of a name wins.
-        variables.extend(
-            self.special_tokens
-                .iter()
-                .map(|(name, value)| (Arc::clone(name), from_json(value))),
-        );
-        variables.extend(
-            input
-                .kwargs
-                .iter()
-                .map(|(name, value)| (Arc::from(name.as_str()), from_json(value))),
-        );
+        variables
+            .extend(self.special_tokens.iter().map(|(name, value)| (Arc::clone(name), from_json(value))));
+        variables
+            .extend(input.kwargs.iter().map(|(name, value)| (Arc::from(name.as_str()), from_json(value))));
         for (_, value) in &variables {
             value.check_depth()?;
         }
@@ -144,10 +125,7 @@ impl ChatTemplate {
             // They would count the tag; transformers refuses to give both.
             assistant_spans.clear();
         }
-        Ok(Rendered {
-            text,
-            assistant_spans,
-        })
+        Ok(Rendered { text, assistant_spans })
     }
 
     /// Appends the tag to the last message's content, and gives that content as it was.
@@ -160,9 +138,7 @@ impl ChatTemplate {
             return refused("continue_final_message is set but the conversation is empty!");
         };
         let Value::Dict(last) = last else {
-            return Err(TemplateError::Input(
-                "Chat messages should be dicts".to_owned(),
-            ));
+            return Err(TemplateError::Input("Chat messages should be dicts".to_owned()));
         };
         let content = match last.get_str("content") {
             None | Some(Value::None) => {
@@ -178,12 +154,10 @@ impl ChatTemplate {
             );
         }
         let (tagged, continued) = match content {
-            Value::Str(text) => (
-                Value::text(format!("{}{CONTINUE_TAG}", text.text)),
-                Arc::clone(&text.text),
-            ),
+            Value::Str(text) => (Value::text(format!("{}{CONTINUE_TAG}", text.text)), Arc::clone(&text.text)),
             Value::List(parts) => {
-                let with_text = |part: &Value| matches!(part, Value::Dict(part) if part.get_str("text").is_some());
+                let with_text =
+                    |part: &Value| matches!(part, Value::Dict(part) if part.get_str("text").is_some());
                 let Some(at) = parts.items.iter().rposition(with_text) else {
                     return refused(
                         "continue_final_message is set but we could not find any text to continue in the final message!",
@@ -196,11 +170,7 @@ impl ChatTemplate {
                 let Some(Value::Str(text)) = part.get_str("text").cloned() else {
                     return refused("the last text of the final message is not a string");
                 };
-                parts[at] = with_entry(
-                    part,
-                    "text",
-                    Value::text(format!("{}{CONTINUE_TAG}", text.text)),
-                )?;
+                parts[at] = with_entry(part, "text", Value::text(format!("{}{CONTINUE_TAG}", text.text)))?;
                 (Value::list(parts), text.text)
             }
             _ => return refused("the content of the final message is neither a string nor a list"),
@@ -226,9 +196,7 @@ fn with_entry(dict: &Rc<Dict>, key: &str, value: Value) -> Outcome<Value> {
 /// Cuts a rendered chat where the continued message ends.
 fn cut_after(mut text: String, continued: &str) -> Outcome<String> {
     let tag = CONTINUE_TAG.trim_end();
-    let at = text
-        .rfind(tag)
-        .filter(|_| text.contains(continued.trim_matches(is_space)));
+    let at = text.rfind(tag).filter(|_| text.contains(continued.trim_matches(is_space)));
     let Some(at) = at else {
         return Err(TemplateError::ContinueFinalMessage(
             "continue_final_message is set but the final message does not appear in the chat after applying the chat \

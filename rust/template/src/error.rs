@@ -25,10 +25,7 @@ pub enum TemplateError {
     Unknown { kind: &'static str, name: String },
     /// An operation failed as it does in Python; `exception` is the name of the Python exception.
     #[error("{exception}: {message}")]
-    Operation {
-        exception: &'static str,
-        message: String,
-    },
+    Operation { exception: &'static str, message: String },
     /// `continue_final_message` cannot be honoured.
     #[error("{0}")]
     ContinueFinalMessage(String),
@@ -54,40 +51,25 @@ pub(crate) type Outcome<T> = Result<T, TemplateError>;
 
 /// A Python `TypeError`.
 pub(crate) fn type_error(message: impl Into<String>) -> TemplateError {
-    TemplateError::Operation {
-        exception: "TypeError",
-        message: message.into(),
-    }
+    TemplateError::Operation { exception: "TypeError", message: message.into() }
 }
 
 /// A Python `ValueError`.
 pub(crate) fn value_error(message: impl Into<String>) -> TemplateError {
-    TemplateError::Operation {
-        exception: "ValueError",
-        message: message.into(),
-    }
+    TemplateError::Operation { exception: "ValueError", message: message.into() }
 }
 
 /// A Python `OverflowError`.
 pub(crate) fn overflow_error(message: impl Into<String>) -> TemplateError {
-    TemplateError::Operation {
-        exception: "OverflowError",
-        message: message.into(),
-    }
+    TemplateError::Operation { exception: "OverflowError", message: message.into() }
 }
 
 /// A Python `ZeroDivisionError`.
 pub(crate) fn zero_division(message: impl Into<String>) -> TemplateError {
-    TemplateError::Operation {
-        exception: "ZeroDivisionError",
-        message: message.into(),
-    }
+    TemplateError::Operation { exception: "ZeroDivisionError", message: message.into() }
 }
 
 /// jinja2's `TemplateRuntimeError`.
 pub(crate) fn runtime_error(message: impl Into<String>) -> TemplateError {
-    TemplateError::Operation {
-        exception: "TemplateRuntimeError",
-        message: message.into(),
-    }
+    TemplateError::Operation { exception: "TemplateRuntimeError", message: message.into() }
 }

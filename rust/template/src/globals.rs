@@ -4,9 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::error::{
-    Outcome, TemplateError, overflow_error, runtime_error, type_error, value_error,
-};
+use crate::error::{Outcome, TemplateError, overflow_error, runtime_error, type_error, value_error};
 use crate::eval::Interpreter;
 use crate::strftime::strftime;
 use crate::value::{Arguments, Cycler, Dict, Function, Object, Range, Value};
@@ -49,34 +47,24 @@ pub(crate) fn call(
                     format.type_name()
                 )));
             };
-            interpreter
-                .meter
-                .allocate(format.text.len().saturating_mul(16))?;
+            interpreter.meter.allocate(format.text.len().saturating_mul(16))?;
             Ok(Value::text(strftime(&interpreter.now(), &format.text)))
         }
         Function::Lipsum => {
             // jinja2 makes up other words each time.
-            Ok(Value::text(
-                "Lorem ipsum dolor sit amet, consectetur adipiscing elit.",
-            ))
+            Ok(Value::text("Lorem ipsum dolor sit amet, consectetur adipiscing elit."))
         }
         Function::Cycler => {
             if arguments.positional.is_empty() {
                 return Err(runtime_error("at least one item has to be provided"));
             }
             let items = arguments.positional;
-            Ok(Value::Object(Rc::new(Object::Cycler(Cycler {
-                items,
-                position: Cell::new(0),
-            }))))
+            Ok(Value::Object(Rc::new(Object::Cycler(Cycler { items, position: Cell::new(0) }))))
         }
         Function::Joiner => {
             let mut parameters = arguments.bind("Joiner", &["sep"], 0)?;
             let separator = parameters.take_or(0, Value::text(", "));
-            Ok(Value::Object(Rc::new(Object::Joiner(
-                separator,
-                Cell::new(false),
-            ))))
+            Ok(Value::Object(Rc::new(Object::Joiner(separator, Cell::new(false)))))
         }
         Function::DictFromKeys => {
             let mut parameters = arguments.bind_positional("fromkeys", 2, 1)?;
@@ -95,20 +83,12 @@ fn range(arguments: Arguments) -> Outcome<Value> {
     let given = arguments.positional.len();
     let mut parameters = arguments.bind_positional("range", 3, 1)?;
     let first = parameters.integer(0, 0)?;
-    let (start, end) = if given == 1 {
-        (0, first)
-    } else {
-        (first, parameters.integer(1, 0)?)
-    };
+    let (start, end) = if given == 1 { (0, first) } else { (first, parameters.integer(1, 0)?) };
     let step = parameters.integer(2, 1)?;
     if step == 0 {
         return Err(value_error("range() arg 3 must not be zero"));
     }
-    let range = Range {
-        start,
-        stop: end,
-        step,
-    };
+    let range = Range { start, stop: end, step };
     if range.len() > MAX_RANGE {
         return Err(overflow_error(format!(
             "Range too big. The sandbox blocks ranges larger than MAX_RANGE ({MAX_RANGE})."

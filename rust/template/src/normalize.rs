@@ -12,11 +12,7 @@ const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "thinking", "reasoning
 #[must_use]
 pub fn drop_null_fields<'a>(messages: &JsonValue<'a>) -> JsonValue<'a> {
     map_messages(messages, |fields| {
-        fields
-            .iter()
-            .filter(|(_, value)| !matches!(value, JsonValue::Null))
-            .cloned()
-            .collect()
+        fields.iter().filter(|(_, value)| !matches!(value, JsonValue::Null)).cloned().collect()
     })
 }
 
@@ -25,13 +21,7 @@ pub fn drop_null_fields<'a>(messages: &JsonValue<'a>) -> JsonValue<'a> {
 #[must_use]
 pub fn alias_reasoning<'a>(messages: &JsonValue<'a>) -> JsonValue<'a> {
     map_messages(messages, |fields| {
-        let given = |name: &str| {
-            fields
-                .iter()
-                .rev()
-                .find(|(key, _)| key == name)
-                .map(|(_, value)| value)
-        };
+        let given = |name: &str| fields.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value);
         let reasoning = REASONING_FIELDS
             .iter()
             .filter_map(|name| given(name))

@@ -4,15 +4,7 @@ use std::fmt::Write as _;
 
 use chrono::{Datelike, NaiveDateTime, Timelike};
 
-const DAYS: [&str; 7] = [
-    "Sunday",
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-];
+const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -87,12 +79,7 @@ fn field(now: &NaiveDateTime, directive: char, flag: Option<char>) -> Option<Str
         'r' => strftime(now, "%I:%M:%S %p"),
         'c' => strftime(now, "%a %b %e %H:%M:%S %Y"),
         'f' => format!("{:06}", now.nanosecond() / 1000 % 1_000_000),
-        'g' => number(
-            i64::from(now.iso_week().year()).rem_euclid(100),
-            2,
-            '0',
-            flag,
-        ),
+        'g' => number(i64::from(now.iso_week().year()).rem_euclid(100), 2, '0', flag),
         'G' => i64::from(now.iso_week().year()).to_string(),
         'V' => pad(now.iso_week().week(), 2),
         'H' => pad(now.hour(), 2),
@@ -108,14 +95,8 @@ fn field(now: &NaiveDateTime, directive: char, flag: Option<char>) -> Option<Str
         'S' => pad(now.second(), 2),
         'u' => now.weekday().number_from_monday().to_string(),
         'w' => now.weekday().num_days_from_sunday().to_string(),
-        'U' => pad(
-            (now.ordinal() + 6 - now.weekday().num_days_from_sunday()) / 7,
-            2,
-        ),
-        'W' => pad(
-            (now.ordinal() + 6 - now.weekday().num_days_from_monday()) / 7,
-            2,
-        ),
+        'U' => pad((now.ordinal() + 6 - now.weekday().num_days_from_sunday()) / 7, 2),
+        'W' => pad((now.ordinal() + 6 - now.weekday().num_days_from_monday()) / 7, 2),
         'y' => number(year.rem_euclid(100), 2, '0', flag),
         'Y' => year.to_string(),
         'n' => "\n".to_owned(),

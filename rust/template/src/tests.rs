@@ -15,50 +15,39 @@ pub(crate) fn find(name: &str) -> Option<Test> {
     Some(match name {
         "boolean" => |_, value, arguments| without(arguments, matches!(value, Value::Bool(_))),
         "callable" => |_, value, arguments| without(arguments, is_callable(value)),
-        "defined" => {
-            |_, value, arguments| without(arguments, !matches!(value, Value::Undefined(_)))
-        }
+        "defined" => |_, value, arguments| without(arguments, !matches!(value, Value::Undefined(_))),
         "divisibleby" => divisible_by,
         "==" | "eq" | "equalto" => |_, value, arguments| Ok(equal(value, &one(arguments)?)),
-        "escaped" => |_, value, arguments| {
-            without(arguments, matches!(value, Value::Str(text) if text.markup))
-        },
+        "escaped" => {
+            |_, value, arguments| without(arguments, matches!(value, Value::Str(text) if text.markup))
+        }
         "even" => |interpreter, value, arguments| remainder_is(interpreter, value, arguments, 0),
         "false" => |_, value, arguments| without(arguments, matches!(value, Value::Bool(false))),
-        "filter" => |_, value, arguments| {
-            names(value, arguments, |name| {
-                crate::filters::find(name).is_some()
-            })
-        },
+        "filter" => {
+            |_, value, arguments| names(value, arguments, |name| crate::filters::find(name).is_some())
+        }
         "float" => |_, value, arguments| without(arguments, matches!(value, Value::Float(_))),
-        ">=" | "ge" => |_, value, arguments| {
-            Ok(order(value, &one(arguments)?, ">=")?.is_some_and(Ordering::is_ge))
-        },
+        ">=" | "ge" => {
+            |_, value, arguments| Ok(order(value, &one(arguments)?, ">=")?.is_some_and(Ordering::is_ge))
+        }
         ">" | "greaterthan" | "gt" => {
             |_, value, arguments| Ok(order(value, &one(arguments)?, ">")? == Some(Ordering::Greater))
         }
         "in" => |interpreter, value, arguments| contains(interpreter, &one(arguments)?, value),
-        "integer" => {
-            |_, value, arguments| without(arguments, matches!(value, Value::Int(_) | Value::Big(_)))
-        }
+        "integer" => |_, value, arguments| without(arguments, matches!(value, Value::Int(_) | Value::Big(_))),
         "iterable" => |_, value, arguments| without(arguments, value.is_iterable()),
-        "<=" | "le" => |_, value, arguments| {
-            Ok(order(value, &one(arguments)?, "<=")?.is_some_and(Ordering::is_le))
-        },
+        "<=" | "le" => {
+            |_, value, arguments| Ok(order(value, &one(arguments)?, "<=")?.is_some_and(Ordering::is_le))
+        }
         "<" | "lessthan" | "lt" => {
             |_, value, arguments| Ok(order(value, &one(arguments)?, "<")? == Some(Ordering::Less))
         }
-        "lower" => {
-            |interpreter, value, arguments| has_case(interpreter, value, arguments, "islower")
-        }
+        "lower" => |interpreter, value, arguments| has_case(interpreter, value, arguments, "islower"),
         "mapping" => |_, value, arguments| without(arguments, matches!(value, Value::Dict(_))),
         "!=" | "ne" => |_, value, arguments| Ok(!equal(value, &one(arguments)?)),
         "none" => |_, value, arguments| without(arguments, matches!(value, Value::None)),
         "number" => |_, value, arguments| {
-            without(
-                arguments,
-                matches!(value, Value::Float(_)) || Integer::of(value).is_some(),
-            )
+            without(arguments, matches!(value, Value::Float(_)) || Integer::of(value).is_some())
         },
         "odd" => |interpreter, value, arguments| remainder_is(interpreter, value, arguments, 1),
         "sameas" => |_, value, arguments| Ok(identical(value, &one(arguments)?)),
@@ -66,12 +55,8 @@ pub(crate) fn find(name: &str) -> Option<Test> {
         "string" => |_, value, arguments| without(arguments, matches!(value, Value::Str(_))),
         "test" => |_, value, arguments| names(value, arguments, |name| find(name).is_some()),
         "true" => |_, value, arguments| without(arguments, matches!(value, Value::Bool(true))),
-        "undefined" => {
-            |_, value, arguments| without(arguments, matches!(value, Value::Undefined(_)))
-        }
-        "upper" => {
-            |interpreter, value, arguments| has_case(interpreter, value, arguments, "isupper")
-        }
+        "undefined" => |_, value, arguments| without(arguments, matches!(value, Value::Undefined(_))),
+        "upper" => |interpreter, value, arguments| has_case(interpreter, value, arguments, "isupper"),
         _ => return None,
     })
 }
@@ -91,19 +76,11 @@ fn names(value: &Value, arguments: Arguments, known: fn(&str) -> bool) -> Outcom
 
 /// The argument of a test that takes one.
 fn one(arguments: Arguments) -> Outcome<Value> {
-    Ok(arguments
-        .bind_positional("test", 1, 1)?
-        .take_or(0, Value::None))
+    Ok(arguments.bind_positional("test", 1, 1)?.take_or(0, Value::None))
 }
 
-fn divisible_by(
-    interpreter: &mut Interpreter<'_>,
-    value: &Value,
-    arguments: Arguments,
-) -> Outcome<bool> {
-    let divisor = arguments
-        .bind("test_divisibleby", &["num"], 1)?
-        .take_or(0, Value::None);
+fn divisible_by(interpreter: &mut Interpreter<'_>, value: &Value, arguments: Arguments) -> Outcome<bool> {
+    let divisor = arguments.bind("test_divisibleby", &["num"], 1)?.take_or(0, Value::None);
     let remainder = interpreter.binary(BinaryOperator::Remainder, value, &divisor)?;
     Ok(equal(&remainder, &Value::Int(0)))
 }
@@ -148,10 +125,9 @@ fn is_callable(value: &Value) -> bool {
     match value {
         // jinja2's undefined values can be called, if only to fail.
         Value::Undefined(_) => true,
-        Value::Object(object) => !matches!(
-            **object,
-            Object::Namespace(_) | Object::Cycler(_) | Object::TemplateReference
-        ),
+        Value::Object(object) => {
+            !matches!(**object, Object::Namespace(_) | Object::Cycler(_) | Object::TemplateReference)
+        }
         _ => false,
     }
 }

@@ -67,91 +67,39 @@ fn hostile_templates_fail_soon() {
         assert!(result.is_err(), "{source} rendered");
         println!("{:?} {source}", start.elapsed());
         // Far more than an optimised build takes on an idle machine.
-        assert!(
-            start.elapsed() < Duration::from_secs(10),
-            "{source} took {:?}",
-            start.elapsed()
-        );
+        assert!(start.elapsed() < Duration::from_secs(10), "{source} took {:?}", start.elapsed());
     }
 }
 
 #[test]
 fn each_limit_has_its_error() {
     let loops = HOSTILE[0];
-    let fuel = Budget {
-        fuel: 1000,
-        ..support::unhurried()
-    };
-    assert_eq!(
-        render(loops, &fuel),
-        Err(TemplateError::TooManySteps { limit: 1000 })
-    );
-    let time = Budget {
-        time: Duration::from_millis(5),
-        ..Budget {
-            fuel: u64::MAX,
-            ..Budget::default()
-        }
-    };
-    assert_eq!(
-        render(loops, &time),
-        Err(TemplateError::TooSlow { limit: time.time })
-    );
-    let bytes = Budget {
-        output_bytes: 10,
-        ..Budget::default()
-    };
-    assert_eq!(
-        render("{{ 'x' * 11 }}", &bytes),
-        Err(TemplateError::OutputTooLarge {
-            bytes: 11,
-            limit: 10
-        })
-    );
+    let fuel = Budget { fuel: 1000, ..support::unhurried() };
+    assert_eq!(render(loops, &fuel), Err(TemplateError::TooManySteps { limit: 1000 }));
+    let time = Budget { time: Duration::from_millis(5), ..Budget { fuel: u64::MAX, ..Budget::default() } };
+    assert_eq!(render(loops, &time), Err(TemplateError::TooSlow { limit: time.time }));
+    let bytes = Budget { output_bytes: 10, ..Budget::default() };
+    assert_eq!(render("{{ 'x' * 11 }}", &bytes), Err(TemplateError::OutputTooLarge { bytes: 11, limit: 10 }));
     assert_eq!(
         render("12345{{ '67890' }}1", &bytes),
-        Err(TemplateError::OutputTooLarge {
-            bytes: 11,
-            limit: 10
-        })
+        Err(TemplateError::OutputTooLarge { bytes: 11, limit: 10 })
     );
     assert_eq!(
         render("12345{{ '67890' }}", &bytes).map(|rendered| rendered.text),
         Ok("1234567890".to_owned())
     );
-    let recursion = render(
-        "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
-        &Budget::default(),
-    );
-    assert!(
-        matches!(recursion, Err(TemplateError::TooDeep { .. })),
-        "{recursion:?}"
-    );
+    let recursion = render("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", &Budget::default());
+    assert!(matches!(recursion, Err(TemplateError::TooDeep { .. })), "{recursion:?}");
 }
 
 #[test]
 fn a_step_more_or_less_decides() {
     let source = "{% for x in range(10) %}{{ x }}{% endfor %}";
     let enough = (1..10_000)
-        .find(|&fuel| {
-            render(
-                source,
-                &Budget {
-                    fuel,
-                    ..support::unhurried()
-                },
-            )
-            .is_ok()
-        })
+        .find(|&fuel| render(source, &Budget { fuel, ..support::unhurried() }).is_ok())
         .expect("some budget is enough");
-    let short = Budget {
-        fuel: enough - 1,
-        ..support::unhurried()
-    };
-    assert_eq!(
-        render(source, &short),
-        Err(TemplateError::TooManySteps { limit: enough - 1 })
-    );
+    let short = Budget { fuel: enough - 1, ..support::unhurried() };
+    assert_eq!(render(source, &short), Err(TemplateError::TooManySteps { limit: enough - 1 }));
 }
 
 /// Sources that nest deeply are refused or work, in a thread with little stack, and never abort.
@@ -186,10 +134,5 @@ fn deep_sources_do_not_exhaust_the_stack() {
             let _ = render(&source, &support::unhurried());
         }
     };
-    std::thread::Builder::new()
-        .stack_size(1 << 20)
-        .spawn(run)
-        .expect("thread")
-        .join()
-        .expect("no panic");
+    std::thread::Builder::new().stack_size(1 << 20).spawn(run).expect("thread").join().expect("no panic");
 }

@@ -20,27 +20,16 @@ fn check(expected: &JsonValue<'_>, actual: &Result<Rendered, TemplateError>) -> 
             }
             Ok(())
         }
-        (Some(error), Ok(actual)) => Err(format!(
-            "rendered {:?}, expected error {error:?}",
-            actual.text
-        )),
+        (Some(error), Ok(actual)) => Err(format!("rendered {:?}, expected error {error:?}", actual.text)),
         (None, Err(error)) => Err(format!("error: {error}")),
         (None, Ok(actual)) => {
             let wanted = field(expected, "text").and_then(text).unwrap_or_default();
             if actual.text != wanted {
-                return Err(format!(
-                    "\n  got      {:?}\n  expected {wanted:?}",
-                    actual.text
-                ));
+                return Err(format!("\n  got      {:?}\n  expected {wanted:?}", actual.text));
             }
-            let spans = field(expected, "assistant_spans")
-                .map(support::spans)
-                .unwrap_or_default();
+            let spans = field(expected, "assistant_spans").map(support::spans).unwrap_or_default();
             if actual.assistant_spans != spans {
-                return Err(format!(
-                    "spans {:?}, expected {spans:?}",
-                    actual.assistant_spans
-                ));
+                return Err(format!("spans {:?}, expected {spans:?}", actual.assistant_spans));
             }
             Ok(())
         }
@@ -53,11 +42,7 @@ fn report(name: &str, total: usize, failures: &[String]) {
         let _ = writeln!(shown, "{failure}");
     }
     println!("{name}: {} of {total} right", total - failures.len());
-    assert!(
-        failures.is_empty(),
-        "{name}: {} of {total} right\n{shown}",
-        total - failures.len()
-    );
+    assert!(failures.is_empty(), "{name}: {} of {total} right\n{shown}", total - failures.len());
 }
 
 #[test]
@@ -66,26 +51,20 @@ fn real_templates_render_as_in_transformers() {
     let tokens = fs::read(corpus.join("special_tokens.json")).expect("special tokens");
     let tokens = json(&tokens);
     let conversations = fs::read(corpus.join("conversations.jsonl")).expect("conversations");
-    let conversations: Vec<JsonValue<'_>> = conversations
-        .split(|b| *b == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(json)
-        .collect();
+    let conversations: Vec<JsonValue<'_>> =
+        conversations.split(|b| *b == b'\n').filter(|line| !line.is_empty()).map(json).collect();
     let (mut total, mut failures) = (0, Vec::new());
     for (name, entry) in object(&tokens) {
-        let source = fs::read_to_string(corpus.join("templates").join(format!("{name}.jinja")))
-            .expect("template");
-        let expected =
-            fs::read(corpus.join("expected").join(format!("{name}.jsonl"))).expect("expected");
+        let source =
+            fs::read_to_string(corpus.join("templates").join(format!("{name}.jinja"))).expect("template");
+        let expected = fs::read(corpus.join("expected").join(format!("{name}.jsonl"))).expect("expected");
         let special: Vec<(String, JsonValue<'static>)> =
             object(field(entry, "special_tokens").expect("tokens"))
                 .iter()
                 .map(|(name, value)| (name.to_string(), value.to_static()))
                 .collect();
         let template = ChatTemplate::new(&source, &special);
-        let lines = expected
-            .split(|b| *b == b'\n')
-            .filter(|line| !line.is_empty());
+        let lines = expected.split(|b| *b == b'\n').filter(|line| !line.is_empty());
         for (expected, conversation) in lines.zip(&conversations) {
             let expected = json(expected);
             let wanted = field(&expected, "conversation").and_then(text);
@@ -97,10 +76,7 @@ fn real_templates_render_as_in_transformers() {
             };
             total += 1;
             if let Err(problem) = check(&expected, &actual) {
-                failures.push(format!(
-                    "{name} / {}: {problem}",
-                    wanted.unwrap_or_default()
-                ));
+                failures.push(format!("{name} / {}: {problem}", wanted.unwrap_or_default()));
             }
         }
     }
@@ -141,8 +117,8 @@ fn one_expression_cases_give_what_jinja2_gives() {
 #[test]
 fn timing_of_a_short_chat_is_printed() {
     let Some(corpus) = corpus() else { return };
-    let source = fs::read_to_string(corpus.join("templates/qwen3__qwen-qwen3-0.6b.llamacpp.jinja"))
-        .expect("template");
+    let source =
+        fs::read_to_string(corpus.join("templates/qwen3__qwen-qwen3-0.6b.llamacpp.jinja")).expect("template");
     let template = ChatTemplate::new(&source, &[]).expect("compiles");
     let messages = br#"[{"role":"system","content":"You are helpful."},{"role":"user","content":"Hello there, how are you?"},
         {"role":"assistant","content":"<think>\nok\n</think>\n\nFine."}]"#;
@@ -159,9 +135,7 @@ fn timing_of_a_short_chat_is_printed() {
     let rounds = 2000;
     let start = std::time::Instant::now();
     for _ in 0..rounds {
-        let rendered = template
-            .render(&input, &Budget::default())
-            .expect("renders");
+        let rendered = template.render(&input, &Budget::default()).expect("renders");
         assert!(rendered.text.ends_with("assistant\n"));
     }
     println!(

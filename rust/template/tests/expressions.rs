@@ -19,22 +19,15 @@ fn expressions_give_what_jinja2_gives() {
         }
         total += 1;
         let expected = field(case, "text").and_then(text);
-        let spans = field(case, "assistant_spans")
-            .map(support::spans)
-            .unwrap_or_default();
+        let spans = field(case, "assistant_spans").map(support::spans).unwrap_or_default();
         // Writing to a text does not fail.
         let _ = match (render_expression(source, context), expected) {
-            (Ok(actual), Some(expected))
-                if actual.text == expected && actual.assistant_spans == spans =>
-            {
+            (Ok(actual), Some(expected)) if actual.text == expected && actual.assistant_spans == spans => {
                 Ok(())
             }
             (Err(_), None) => Ok(()),
             (Ok(actual), Some(expected)) => {
-                writeln!(
-                    wrong,
-                    "{source}\n  got      {actual:?}\n  expected {expected:?} {spans:?}"
-                )
+                writeln!(wrong, "{source}\n  got      {actual:?}\n  expected {expected:?} {spans:?}")
             }
             (Ok(actual), None) => {
                 writeln!(
@@ -44,14 +37,10 @@ fn expressions_give_what_jinja2_gives() {
                     field(case, "error")
                 )
             }
-            (Err(error), Some(expected)) => writeln!(
-                wrong,
-                "{source}\n  error    {error}\n  expected {expected:?}"
-            ),
+            (Err(error), Some(expected)) => {
+                writeln!(wrong, "{source}\n  error    {error}\n  expected {expected:?}")
+            }
         };
     }
-    assert!(
-        wrong.is_empty(),
-        "of {total} expressions these are wrong:\n{wrong}"
-    );
+    assert!(wrong.is_empty(), "of {total} expressions these are wrong:\n{wrong}");
 }

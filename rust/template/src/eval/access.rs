@@ -8,9 +8,7 @@ use crate::error::Outcome;
 use crate::value::{Function, LoopState, Object, Undefined, Value};
 
 /// Methods that would change a list or dict, which the sandbox forbids.
-const LIST_CHANGES: [&str; 8] = [
-    "append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort",
-];
+const LIST_CHANGES: [&str; 8] = ["append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"];
 const DICT_CHANGES: [&str; 5] = ["clear", "pop", "popitem", "setdefault", "update"];
 
 /// Attributes that every Python object has; they are there and must not be touched.
@@ -42,11 +40,7 @@ const OBJECT_ATTRIBUTES: [&str; 21] = [
 ///
 /// # Errors
 /// An undefined value's own error.
-pub(crate) fn attribute(
-    interpreter: &mut Interpreter<'_>,
-    owner: &Value,
-    name: &Arc<str>,
-) -> Outcome<Value> {
+pub(crate) fn attribute(interpreter: &mut Interpreter<'_>, owner: &Value, name: &Arc<str>) -> Outcome<Value> {
     if let Some(found) = python_attribute(interpreter, owner, name)? {
         return Ok(found);
     }
@@ -62,11 +56,7 @@ pub(crate) fn attribute(
 ///
 /// # Errors
 /// An undefined value's own error.
-pub(crate) fn item(
-    interpreter: &mut Interpreter<'_>,
-    owner: &Value,
-    key: &Value,
-) -> Outcome<Value> {
+pub(crate) fn item(interpreter: &mut Interpreter<'_>, owner: &Value, key: &Value) -> Outcome<Value> {
     owner.require_defined()?;
     if let Some(found) = python_item(owner, key) {
         return Ok(found);
@@ -100,14 +90,9 @@ fn python_item(owner: &Value, key: &Value) -> Option<Value> {
             let at = position(key, crate::text::length(&text.text))?;
             let start = crate::text::byte_offset(&text.text, at);
             let character = text.text[start..].chars().next()?;
-            Some(Value::text_like(
-                text,
-                character.encode_utf8(&mut [0; 4]) as &str,
-            ))
+            Some(Value::text_like(text, character.encode_utf8(&mut [0; 4]) as &str))
         }
-        Value::Bytes(bytes) => Some(Value::Int(i64::from(
-            *bytes.get(position(key, bytes.len())?)?,
-        ))),
+        Value::Bytes(bytes) => Some(Value::Int(i64::from(*bytes.get(position(key, bytes.len())?)?))),
         Value::Range(range) => Some(Value::Int(range.at(position(key, range.len())?))),
         _ => None,
     }
@@ -117,14 +102,8 @@ fn python_item(owner: &Value, key: &Value) -> Option<Value> {
 fn position(key: &Value, length: usize) -> Option<usize> {
     let index = key.as_index()?;
     let length = i64::try_from(length).ok()?;
-    let index = if index < 0 {
-        index.checked_add(length)?
-    } else {
-        index
-    };
-    (0..length)
-        .contains(&index)
-        .then(|| usize::try_from(index).ok())?
+    let index = if index < 0 { index.checked_add(length)? } else { index };
+    (0..length).contains(&index).then(|| usize::try_from(index).ok())?
 }
 
 /// The attribute, where Python finds one; a forbidden one is undefined.
@@ -149,20 +128,14 @@ fn python_attribute(
         _ => false,
     };
     if forbidden || name.starts_with("__") && has_special(owner, name) {
-        let undefined = Undefined::Unsafe {
-            owner: owner.type_name(),
-            name: Arc::clone(name),
-        };
+        let undefined = Undefined::Unsafe { owner: owner.type_name(), name: Arc::clone(name) };
         return Ok(Some(Value::undefined(undefined)));
     }
     if name.starts_with('_') {
         return Ok(None);
     }
     if crate::methods::exists(owner, name) {
-        return Ok(Some(Value::Object(Rc::new(Object::Method(
-            owner.clone(),
-            Arc::clone(name),
-        )))));
+        return Ok(Some(Value::Object(Rc::new(Object::Method(owner.clone(), Arc::clone(name))))));
     }
     Ok(match owner {
         Value::Object(object) => object_attribute(interpreter, object, name),
@@ -200,18 +173,9 @@ fn has_special(owner: &Value, name: &str) -> bool {
     }
     let container = !matches!(
         owner,
-        Value::None
-            | Value::Bool(_)
-            | Value::Int(_)
-            | Value::Big(_)
-            | Value::Float(_)
-            | Value::Object(_)
+        Value::None | Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Object(_)
     );
-    container
-        && matches!(
-            name,
-            "__len__" | "__iter__" | "__contains__" | "__getitem__"
-        )
+    container && matches!(name, "__len__" | "__iter__" | "__contains__" | "__getitem__")
 }
 
 fn object_attribute(
@@ -225,16 +189,9 @@ fn object_attribute(
         Object::Macro(r#macro) => {
             let definition = &r#macro.definition;
             Some(match &**name {
-                "name" => definition
-                    .name
-                    .as_ref()
-                    .map_or(Value::None, |name| Value::text(Arc::clone(name))),
+                "name" => definition.name.as_ref().map_or(Value::None, |name| Value::text(Arc::clone(name))),
                 "arguments" => Value::tuple(
-                    definition
-                        .parameters
-                        .iter()
-                        .map(|p| Value::text(Arc::clone(&p.name)))
-                        .collect(),
+                    definition.parameters.iter().map(|p| Value::text(Arc::clone(&p.name))).collect(),
                 ),
                 "catch_kwargs" => Value::Bool(definition.kwargs.is_some()),
                 "catch_varargs" => Value::Bool(definition.varargs.is_some()),
@@ -243,9 +200,9 @@ fn object_attribute(
                 _ => return None,
             })
         }
-        Object::Function(Function::Dict) if &**name == "fromkeys" => Some(Value::Object(Rc::new(
-            Object::Function(Function::DictFromKeys),
-        ))),
+        Object::Function(Function::Dict) if &**name == "fromkeys" => {
+            Some(Value::Object(Rc::new(Object::Function(Function::DictFromKeys))))
+        }
         Object::Cycler(cycler) => match &**name {
             "current" => cycler.items.get(cycler.position.get()).cloned(),
             "items" => Some(Value::tuple(cycler.items.clone())),
@@ -253,9 +210,9 @@ fn object_attribute(
             _ => None,
         },
         Object::Joiner(separator, _) if &**name == "sep" => Some(separator.clone()),
-        Object::TemplateReference => interpreter
-            .block_named(name)
-            .map(|at| Value::Object(Rc::new(Object::Block(at)))),
+        Object::TemplateReference => {
+            interpreter.block_named(name).map(|at| Value::Object(Rc::new(Object::Block(at))))
+        }
         _ => None,
     }
 }
@@ -278,11 +235,7 @@ fn loop_attribute(state: &LoopState, name: &str) -> Option<Value> {
             Some(before) => state.items[before].clone(),
             None => missing("there is no previous item"),
         },
-        "nextitem" => state
-            .items
-            .get(index + 1)
-            .cloned()
-            .unwrap_or_else(|| missing("there is no next item")),
+        "nextitem" => state.items.get(index + 1).cloned().unwrap_or_else(|| missing("there is no next item")),
         _ => return None,
     })
 }
@@ -292,8 +245,5 @@ fn no_attribute(owner: &Value, name: &Arc<str>) -> Value {
         Value::None => "None".to_owned(),
         _ => format!("{} object", owner.type_name()),
     };
-    Value::undefined(Undefined::Attribute {
-        owner,
-        name: Arc::clone(name),
-    })
+    Value::undefined(Undefined::Attribute { owner, name: Arc::clone(name) })
 }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use super::{Interpreter, attribute};
 use crate::error::{Outcome, TemplateError, type_error};
 use crate::front::{Argument, Expression};
-use crate::value::{
-    Activation, Arguments, Dict, LoopState, Macro, Object, Undefined, Value, equal,
-};
+use crate::value::{Activation, Arguments, Dict, LoopState, Macro, Object, Undefined, Value, equal};
 
 impl Interpreter<'_> {
     /// Evaluates the arguments of a call.
@@ -50,11 +48,7 @@ impl Interpreter<'_> {
     pub(super) fn call_with_caller(&mut self, call: &Expression, block: Value) -> Outcome<Value> {
         let (callee, arguments) = match call {
             Expression::Call(callee, arguments) => (self.expression(callee)?, arguments),
-            Expression::MethodCall {
-                owner,
-                name,
-                arguments,
-            } => {
+            Expression::MethodCall { owner, name, arguments } => {
                 let owner = self.expression(owner)?;
                 (attribute(self, &owner, name)?, arguments)
             }
@@ -100,54 +94,34 @@ impl Interpreter<'_> {
             Object::Loop(state) => self.call_loop(state, arguments),
             Object::Joiner(separator, used) => {
                 arguments.bind("Joiner", &[], 0)?;
-                Ok(if used.replace(true) {
-                    separator.clone()
-                } else {
-                    Value::text("")
-                })
+                Ok(if used.replace(true) { separator.clone() } else { Value::text("") })
             }
             Object::Block(at) => self.block_text(*at),
-            Object::Namespace(_) | Object::Cycler(_) | Object::TemplateReference => {
-                Err(not_callable(callee))
-            }
+            Object::Namespace(_) | Object::Cycler(_) | Object::TemplateReference => Err(not_callable(callee)),
         }
     }
 
     /// `loop(iterable)`, in a recursive loop.
     fn call_loop(&mut self, state: &Rc<LoopState>, arguments: Arguments) -> Outcome<Value> {
         let Some((node, around)) = &state.recursion else {
-            return Err(type_error(
-                "The loop must have the 'recursive' marker to be called recursively.",
-            ));
+            return Err(type_error("The loop must have the 'recursive' marker to be called recursively."));
         };
         let mut parameters = arguments.bind("loop", &["iterable"], 1)?;
         let iterable = parameters.take_or(0, Value::None);
         let text = self.recursive_loop(node, around, &iterable, state.depth + 1)?;
-        Ok(if self.autoescape() {
-            Value::markup(text)
-        } else {
-            Value::text(text)
-        })
+        Ok(if self.autoescape() { Value::markup(text) } else { Value::text(text) })
     }
 
     /// Calls a macro.
     ///
     /// # Errors
     /// A `TypeError` for surplus arguments, and what its body raises.
-    pub(super) fn call_macro(
-        &mut self,
-        r#macro: &Macro,
-        mut arguments: Arguments,
-    ) -> Outcome<Value> {
+    pub(super) fn call_macro(&mut self, r#macro: &Macro, mut arguments: Arguments) -> Outcome<Value> {
         let definition = Arc::clone(&r#macro.definition);
         let label = definition.name.as_deref().unwrap_or("None");
         let count = definition.parameters.len();
         let mut passed = std::mem::take(&mut arguments.positional);
-        let surplus = if passed.len() > count {
-            passed.split_off(count)
-        } else {
-            Vec::new()
-        };
+        let surplus = if passed.len() > count { passed.split_off(count) } else { Vec::new() };
         let mut values: Vec<Option<Value>> = passed.into_iter().map(Some).collect();
         let mut found_caller = definition.explicit_caller && values.len() == count;
         for parameter in &definition.parameters[values.len()..] {
@@ -171,15 +145,11 @@ impl Interpreter<'_> {
                     "macro '{label}' was invoked with two values for the special caller argument"
                 ))
             } else {
-                type_error(format!(
-                    "macro '{label}' takes no keyword argument '{name}'"
-                ))
+                type_error(format!("macro '{label}' takes no keyword argument '{name}'"))
             });
         }
         if definition.varargs.is_none() && !surplus.is_empty() {
-            return Err(type_error(format!(
-                "macro '{label}' takes not more than {count} argument(s)"
-            )));
+            return Err(type_error(format!("macro '{label}' takes not more than {count} argument(s)")));
         }
         let activation = Activation::new(definition.slots, Some(Rc::clone(&r#macro.closure)));
         self.deeper(|this| {
@@ -221,11 +191,7 @@ impl Interpreter<'_> {
                 let result = this.statements(&definition.body);
                 let text = this.output.end_capture();
                 result?;
-                Ok(if this.autoescape {
-                    Value::markup(text)
-                } else {
-                    Value::text(text)
-                })
+                Ok(if this.autoescape { Value::markup(text) } else { Value::text(text) })
             })
         })
     }
@@ -245,9 +211,7 @@ impl LoopState {
 
 fn add_named(arguments: &mut Arguments, name: Arc<str>, value: Value) -> Outcome<()> {
     if arguments.named.iter().any(|(known, _)| *known == name) {
-        return Err(type_error(format!(
-            "got multiple values for keyword argument '{name}'"
-        )));
+        return Err(type_error(format!("got multiple values for keyword argument '{name}'")));
     }
     arguments.named.push((name, value));
     Ok(())

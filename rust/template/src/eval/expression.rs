@@ -52,19 +52,11 @@ impl Interpreter<'_> {
             }
             Expression::And(operands) => {
                 let left = self.expression(&operands.0)?;
-                if left.is_true() {
-                    self.expression(&operands.1)?
-                } else {
-                    left
-                }
+                if left.is_true() { self.expression(&operands.1)? } else { left }
             }
             Expression::Or(operands) => {
                 let left = self.expression(&operands.0)?;
-                if left.is_true() {
-                    left
-                } else {
-                    self.expression(&operands.1)?
-                }
+                if left.is_true() { left } else { self.expression(&operands.1)? }
             }
             Expression::Concatenation(parts) => {
                 let parts = self.expressions(parts)?;
@@ -99,22 +91,14 @@ impl Interpreter<'_> {
                 let arguments = self.arguments(arguments)?;
                 return self.call(&callee, arguments);
             }
-            Expression::MethodCall {
-                owner,
-                name,
-                arguments,
-            } => {
+            Expression::MethodCall { owner, name, arguments } => {
                 let owner = self.expression(owner)?;
                 return self.call_method(&owner, name, arguments);
             }
         })
     }
 
-    fn comparison(
-        &mut self,
-        first: &Expression,
-        rest: &[(CompareOperator, Expression)],
-    ) -> Outcome<bool> {
+    fn comparison(&mut self, first: &Expression, rest: &[(CompareOperator, Expression)]) -> Outcome<bool> {
         let mut left = self.expression(first)?;
         for (operator, right) in rest {
             let right = self.expression(right)?;
@@ -138,8 +122,7 @@ impl Interpreter<'_> {
         match no {
             Some(no) => self.expression(no),
             None => Ok(Value::undefined(Undefined::Reason(
-                "the inline if-expression evaluated to false and no else section was defined."
-                    .to_owned(),
+                "the inline if-expression evaluated to false and no else section was defined.".to_owned(),
             ))),
         }
     }
@@ -147,12 +130,7 @@ impl Interpreter<'_> {
     /// A filter or a test.
     fn applied(&mut self, expression: &Expression) -> Outcome<Value> {
         match expression {
-            Expression::Filter {
-                name,
-                filter,
-                subject,
-                arguments,
-            } => {
+            Expression::Filter { name, filter, subject, arguments } => {
                 let subject = match subject {
                     Some(subject) => self.expression(subject)?,
                     None => self.block_text.clone().unwrap_or(Value::None),
@@ -161,12 +139,7 @@ impl Interpreter<'_> {
                 let filter = filter.ok_or_else(|| unknown("filter", name))?;
                 filter(self, subject, arguments)
             }
-            Expression::Test {
-                name,
-                test,
-                subject,
-                arguments,
-            } => {
+            Expression::Test { name, test, subject, arguments } => {
                 let subject = self.expression(subject)?;
                 let arguments = self.arguments(arguments)?;
                 let test = test.ok_or_else(|| unknown("test", name))?;
@@ -207,8 +180,5 @@ impl Interpreter<'_> {
 }
 
 fn unknown(kind: &'static str, name: &Arc<str>) -> TemplateError {
-    TemplateError::Unknown {
-        kind,
-        name: name.to_string(),
-    }
+    TemplateError::Unknown { kind, name: name.to_string() }
 }

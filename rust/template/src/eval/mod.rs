@@ -101,8 +101,7 @@ impl<'p> Interpreter<'p> {
 
     /// The time that `strftime_now` shows.
     pub fn now(&self) -> NaiveDateTime {
-        self.now
-            .unwrap_or_else(|| chrono::Local::now().naive_local())
+        self.now.unwrap_or_else(|| chrono::Local::now().naive_local())
     }
 
     /// Whether output is escaped as HTML.
@@ -126,9 +125,7 @@ impl<'p> Interpreter<'p> {
 
     /// A new namespace.
     pub fn namespace(&mut self, attributes: crate::value::Dict) -> Value {
-        let object = Rc::new(Object::Namespace(Namespace {
-            attributes: attributes.into(),
-        }));
+        let object = Rc::new(Object::Namespace(Namespace { attributes: attributes.into() }));
         self.namespaces.push(Rc::clone(&object));
         Value::Object(object)
     }
@@ -160,8 +157,7 @@ impl<'p> Interpreter<'p> {
     }
 
     fn variable_or_undefined(&self, place: Place, name: &Arc<str>) -> Value {
-        self.variable(place)
-            .unwrap_or_else(|| Value::undefined(Undefined::Name(Arc::clone(name))))
+        self.variable(place).unwrap_or_else(|| Value::undefined(Undefined::Name(Arc::clone(name))))
     }
 
     /// What a name means outside of the template: an export, something passed, or a built-in function.
@@ -187,10 +183,7 @@ impl<'p> Interpreter<'p> {
 
     /// The number of a block.
     fn block_named(&self, name: &str) -> Option<usize> {
-        self.program
-            .blocks
-            .iter()
-            .position(|block| *block.name == *name)
+        self.program.blocks.iter().position(|block| *block.name == *name)
     }
 
     /// Runs something with other variables; they are kept until the end if a macro still holds them.

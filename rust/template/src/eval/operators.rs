@@ -16,12 +16,7 @@ impl Interpreter<'_> {
     ///
     /// # Errors
     /// What Python raises: type errors, division by zero, overflow of floats.
-    pub fn binary(
-        &mut self,
-        operator: BinaryOperator,
-        left: &Value,
-        right: &Value,
-    ) -> Outcome<Value> {
+    pub fn binary(&mut self, operator: BinaryOperator, left: &Value, right: &Value) -> Outcome<Value> {
         left.require_defined()?;
         if let (BinaryOperator::Remainder, Value::Str(format)) = (operator, left) {
             return percent_text(self, format, right);
@@ -53,23 +48,15 @@ impl Interpreter<'_> {
                         text.push_str(&part.text);
                     }
                 }
-                Ok(if markup {
-                    Value::markup(text)
-                } else {
-                    Value::text(text)
-                })
+                Ok(if markup { Value::markup(text) } else { Value::text(text) })
             }
             (Value::List(a), Value::List(b)) => {
                 self.meter.allocate_items(a.items.len() + b.items.len())?;
-                Ok(Value::list(
-                    a.items.iter().chain(&b.items).cloned().collect(),
-                ))
+                Ok(Value::list(a.items.iter().chain(&b.items).cloned().collect()))
             }
             (Value::Tuple(a), Value::Tuple(b)) => {
                 self.meter.allocate_items(a.items.len() + b.items.len())?;
-                Ok(Value::tuple(
-                    a.items.iter().chain(&b.items).cloned().collect(),
-                ))
+                Ok(Value::tuple(a.items.iter().chain(&b.items).cloned().collect()))
             }
             (Value::Bytes(a), Value::Bytes(b)) => {
                 self.meter.allocate(a.len() + b.len())?;
@@ -120,19 +107,14 @@ pub(super) fn negative(operand: &Value) -> Outcome<Value> {
     match Integer::of(operand) {
         Some(Integer::Small(value)) => Ok(Integer::from(-i128::from(value)).into()),
         Some(Integer::Big(value)) => Ok(Integer::from(-value).into()),
-        None => Err(type_error(format!(
-            "bad operand type for unary -: '{}'",
-            operand.type_name()
-        ))),
+        None => Err(type_error(format!("bad operand type for unary -: '{}'", operand.type_name()))),
     }
 }
 
 /// `a ~ b ~ c`: the texts one after the other, escaped only where that is on.
 pub(crate) fn concatenated(interpreter: &mut Interpreter<'_>, parts: &[Value]) -> Outcome<Value> {
-    let markup = interpreter.autoescape()
-        && parts
-            .iter()
-            .any(|part| matches!(part, Value::Str(t) if t.markup));
+    let markup =
+        interpreter.autoescape() && parts.iter().any(|part| matches!(part, Value::Str(t) if t.markup));
     let mut out = String::new();
     for part in parts {
         match part {
@@ -145,11 +127,7 @@ pub(crate) fn concatenated(interpreter: &mut Interpreter<'_>, parts: &[Value]) -
         }
     }
     interpreter.meter.allocate(out.len())?;
-    Ok(if markup {
-        Value::markup(out)
-    } else {
-        Value::text(out)
-    })
+    Ok(if markup { Value::markup(out) } else { Value::text(out) })
 }
 
 /// `format % value`: a tuple gives several values, a dict named ones.
@@ -163,12 +141,7 @@ pub(crate) fn percent_text(
         other => vec![other.clone()],
     };
     let single = !matches!(right, Value::Tuple(_));
-    crate::methods::percent_format(
-        interpreter,
-        format,
-        Arguments::positional(arguments),
-        single,
-    )
+    crate::methods::percent_format(interpreter, format, Arguments::positional(arguments), single)
 }
 
 /// The float that a number is for arithmetic with floats.
@@ -177,11 +150,7 @@ fn float_operand(value: &Value) -> Option<Outcome<f64>> {
         return Some(Ok(*value));
     }
     let float = Integer::of(value)?.to_float();
-    Some(if float.is_finite() {
-        Ok(float)
-    } else {
-        Err(overflow_error("int too large to convert to float"))
-    })
+    Some(if float.is_finite() { Ok(float) } else { Err(overflow_error("int too large to convert to float")) })
 }
 
 fn floats(operator: BinaryOperator, a: f64, b: f64) -> Outcome<Value> {
@@ -227,11 +196,7 @@ fn floor_divide(a: f64, b: f64) -> (f64, f64) {
         0.0_f64.copysign(a / b)
     } else {
         let floor = quotient.floor();
-        if quotient - floor > 0.5 {
-            floor + 1.0
-        } else {
-            floor
-        }
+        if quotient - floor > 0.5 { floor + 1.0 } else { floor }
     };
     (floored, remainder)
 }
@@ -297,9 +262,7 @@ fn true_divide(a: &Integer, b: &Integer) -> Outcome<Value> {
     if numerator.is_finite() && denominator.is_finite() {
         return Ok(Value::Float(numerator / denominator));
     }
-    Err(overflow_error(
-        "integer division result too large for a float",
-    ))
+    Err(overflow_error("integer division result too large for a float"))
 }
 
 fn power(base: &Integer, exponent: &Integer) -> Outcome<Value> {
@@ -308,11 +271,7 @@ fn power(base: &Integer, exponent: &Integer) -> Outcome<Value> {
     {
         let exponent = u32::try_from(*exponent).unwrap_or(u32::MAX);
         // 0, 1 and -1 stay small however high the exponent.
-        let bits = if base.bits() <= 1 {
-            1
-        } else {
-            base.bits().saturating_mul(u64::from(exponent))
-        };
+        let bits = if base.bits() <= 1 { 1 } else { base.bits().saturating_mul(u64::from(exponent)) };
         if bits > MAX_INTEGER_BITS {
             return Err(too_large(bits));
         }
@@ -326,8 +285,7 @@ fn power(base: &Integer, exponent: &Integer) -> Outcome<Value> {
         }
         return Ok(Integer::from(base.to_big().pow(exponent)).into());
     }
-    let negative =
-        !matches!(exponent, Integer::Big(value) if value.sign() == num_bigint::Sign::Plus);
+    let negative = !matches!(exponent, Integer::Big(value) if value.sign() == num_bigint::Sign::Plus);
     if negative {
         return floats(BinaryOperator::Power, base.to_float(), exponent.to_float());
     }

@@ -33,15 +33,11 @@ impl Output {
     pub fn generated(&mut self, length: usize) {
         self.counted_points += crate::text::length(&self.text[self.counted_bytes..]);
         self.counted_bytes = self.text.len();
-        self.spans
-            .push((self.counted_points, self.counted_points + length));
+        self.spans.push((self.counted_points, self.counted_points + length));
     }
 
     /// The whole output.
     pub fn finish(&mut self) -> (String, Vec<(usize, usize)>) {
-        (
-            std::mem::take(&mut self.text),
-            std::mem::take(&mut self.spans),
-        )
+        (std::mem::take(&mut self.text), std::mem::take(&mut self.spans))
     }
 }

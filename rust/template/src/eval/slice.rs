@@ -36,20 +36,12 @@ impl Interpreter<'_> {
             Value::List(items) | Value::Tuple(items) => {
                 let indices = Indices::new(items.items.len(), start, end, step);
                 self.meter.allocate_items(items.items.len())?;
-                let sliced = indices
-                    .filter_map(|at| items.items.get(at).cloned())
-                    .collect();
-                Ok(if matches!(owner, Value::List(_)) {
-                    Value::list(sliced)
-                } else {
-                    Value::tuple(sliced)
-                })
+                let sliced = indices.filter_map(|at| items.items.get(at).cloned()).collect();
+                Ok(if matches!(owner, Value::List(_)) { Value::list(sliced) } else { Value::tuple(sliced) })
             }
             Value::Bytes(bytes) => {
                 let indices = Indices::new(bytes.len(), start, end, step);
-                Ok(Value::Bytes(
-                    indices.filter_map(|at| bytes.get(at).copied()).collect(),
-                ))
+                Ok(Value::Bytes(indices.filter_map(|at| bytes.get(at).copied()).collect()))
             }
             Value::Range(range) => {
                 let (first, last) = clamp(range.len(), start, end, step);
@@ -61,10 +53,7 @@ impl Interpreter<'_> {
                 }))
             }
             Value::Dict(_) => Err(type_error("unhashable type: 'slice'")),
-            _ => Err(type_error(format!(
-                "'{}' object is not subscriptable",
-                owner.type_name()
-            ))),
+            _ => Err(type_error(format!("'{}' object is not subscriptable", owner.type_name()))),
         }
     }
 }
@@ -72,26 +61,19 @@ impl Interpreter<'_> {
 fn bound(value: &Value) -> Outcome<Option<i64>> {
     match value {
         Value::None => Ok(None),
-        _ => value.as_index().map(Some).ok_or_else(|| {
-            type_error("slice indices must be integers or None or have an __index__ method")
-        }),
+        _ => value
+            .as_index()
+            .map(Some)
+            .ok_or_else(|| type_error("slice indices must be integers or None or have an __index__ method")),
     }
 }
 
 /// Start and stop as Python's `slice.indices` gives them.
 fn clamp(length: usize, start: Option<i64>, end: Option<i64>, step: i64) -> (i64, i64) {
     let length = i64::try_from(length).unwrap_or(i64::MAX);
-    let (low, high) = if step < 0 {
-        (-1, length - 1)
-    } else {
-        (0, length)
-    };
+    let (low, high) = if step < 0 { (-1, length - 1) } else { (0, length) };
     let place = |index: i64| {
-        if index < 0 {
-            (index.saturating_add(length)).max(low)
-        } else {
-            index.min(high)
-        }
+        if index < 0 { (index.saturating_add(length)).max(low) } else { index.min(high) }
     };
     let (first, last) = if step < 0 { (high, low) } else { (low, high) };
     (start.map_or(first, place), end.map_or(last, place))
@@ -107,11 +89,7 @@ struct Indices {
 impl Indices {
     fn new(length: usize, start: Option<i64>, end: Option<i64>, step: i64) -> Self {
         let (next, last) = clamp(length, start, end, step);
-        Self {
-            next,
-            stop: last,
-            step,
-        }
+        Self { next, stop: last, step }
     }
 
     /// First position and end, for a step of 1. `None` if there is no position.
@@ -119,10 +97,7 @@ impl Indices {
         if self.next >= self.stop {
             return None;
         }
-        Some((
-            usize::try_from(self.next).ok()?,
-            usize::try_from(self.stop).ok()?,
-        ))
+        Some((usize::try_from(self.next).ok()?, usize::try_from(self.stop).ok()?))
     }
 }
 
@@ -130,11 +105,7 @@ impl Iterator for Indices {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
-        let within = if self.step > 0 {
-            self.next < self.stop
-        } else {
-            self.next > self.stop
-        };
+        let within = if self.step > 0 { self.next < self.stop } else { self.next > self.stop };
         if !within {
             return None;
         }

@@ -33,11 +33,7 @@ impl Interpreter<'_> {
                 self.print(&value)?;
             }
             Statement::If { test, yes, no } => {
-                let branch = if self.expression(test)?.is_true() {
-                    yes
-                } else {
-                    no
-                };
+                let branch = if self.expression(test)?.is_true() { yes } else { no };
                 return self.statements(branch);
             }
             Statement::For(node) => self.for_loop(node)?,
@@ -45,12 +41,7 @@ impl Interpreter<'_> {
                 let value = self.expression(value)?;
                 self.assign(target, value)?;
             }
-            Statement::SetBlock {
-                target,
-                loads,
-                filter,
-                body,
-            } => {
+            Statement::SetBlock { target, loads, filter, body } => {
                 self.enter(loads);
                 let text = self.captured(body)?;
                 let value = match filter {
@@ -59,11 +50,7 @@ impl Interpreter<'_> {
                 };
                 self.assign(target, value)?;
             }
-            Statement::With {
-                assignments,
-                loads,
-                body,
-            } => {
+            Statement::With { assignments, loads, body } => {
                 for (target, value) in assignments {
                     let value = self.expression(value)?;
                     self.assign(target, value)?;
@@ -71,11 +58,7 @@ impl Interpreter<'_> {
                 self.enter(loads);
                 return self.statements(body);
             }
-            Statement::FilterBlock {
-                loads,
-                filter,
-                body,
-            } => {
+            Statement::FilterBlock { loads, filter, body } => {
                 self.enter(loads);
                 let text = self.captured(body)?;
                 let value = self.filter_text(filter, text)?;
@@ -85,11 +68,7 @@ impl Interpreter<'_> {
             Statement::Macro { .. } | Statement::CallBlock { .. } | Statement::Generation(_) => {
                 self.macro_statement(statement)?;
             }
-            Statement::AutoEscape {
-                enabled,
-                loads,
-                body,
-            } => {
+            Statement::AutoEscape { enabled, loads, body } => {
                 let enabled = self.expression(enabled)?.is_true();
                 let before = std::mem::replace(&mut self.autoescape, enabled);
                 self.enter(loads);
@@ -157,11 +136,7 @@ impl Interpreter<'_> {
             Value::Undefined(_) => Ok(()),
             _ => {
                 let text = value.to_text(self)?;
-                if self.autoescape {
-                    self.write(&escape(&text.text))
-                } else {
-                    self.write(&text.text)
-                }
+                if self.autoescape { self.write(&escape(&text.text)) } else { self.write(&text.text) }
             }
         }
     }
@@ -172,11 +147,7 @@ impl Interpreter<'_> {
         let result = self.statements(body);
         let text = self.output.end_capture();
         result?;
-        Ok(if self.autoescape {
-            Value::markup(text)
-        } else {
-            Value::text(text)
-        })
+        Ok(if self.autoescape { Value::markup(text) } else { Value::text(text) })
     }
 
     fn filter_text(&mut self, filter: &Expression, text: Value) -> Outcome<Value> {
@@ -199,20 +170,14 @@ impl Interpreter<'_> {
                 Ok(())
             }
             Target::Tuple(targets) => {
-                value.require_defined().or_else(|error| {
-                    if targets.is_empty() {
-                        Ok(())
-                    } else {
-                        Err(error)
-                    }
-                })?;
+                value.require_defined().or_else(
+                    |error| {
+                        if targets.is_empty() { Ok(()) } else { Err(error) }
+                    },
+                )?;
                 let items = value.iterate(self)?;
                 if items.len() != targets.len() {
-                    let problem = if items.len() > targets.len() {
-                        "too many"
-                    } else {
-                        "not enough"
-                    };
+                    let problem = if items.len() > targets.len() { "too many" } else { "not enough" };
                     return Err(value_error(format!(
                         "{problem} values to unpack (expected {})",
                         targets.len()
@@ -226,14 +191,10 @@ impl Interpreter<'_> {
             Target::Attribute { owner, name } => {
                 value.check_depth()?;
                 let Value::Object(object) = self.expression(owner)? else {
-                    return Err(runtime_error(
-                        "cannot assign attribute on non-namespace object",
-                    ));
+                    return Err(runtime_error("cannot assign attribute on non-namespace object"));
                 };
                 let Object::Namespace(namespace) = &*object else {
-                    return Err(runtime_error(
-                        "cannot assign attribute on non-namespace object",
-                    ));
+                    return Err(runtime_error("cannot assign attribute on non-namespace object"));
                 };
                 check_namespace_name(name)?;
                 let mut attributes = namespace.attributes.borrow_mut();

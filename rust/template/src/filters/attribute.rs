@@ -7,11 +7,7 @@ use crate::eval::{Interpreter, attribute, item};
 use crate::value::{Arguments, Value};
 
 /// `attr`: an attribute, never an item.
-pub(super) fn attr(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn attr(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     let mut parameters = arguments.bind("attr", &["name"], 1)?;
     let name = parameters.take_or(0, Value::None).to_text(interpreter)?;
     if let Value::Dict(dict) = &value
@@ -19,11 +15,7 @@ pub(super) fn attr(
         && !crate::methods::exists(&value, &name.text)
     {
         // Without its items a dict has no such attribute.
-        return attribute(
-            interpreter,
-            &Value::dict(crate::value::Dict::default()),
-            &name.text,
-        );
+        return attribute(interpreter, &Value::dict(crate::value::Dict::default()), &name.text);
     }
     attribute(interpreter, &value, &name.text)
 }
@@ -44,11 +36,7 @@ impl Getter {
             Some(Value::Str(text)) => parts(&text.text),
             Some(other) => vec![other.clone()],
         };
-        Self {
-            path,
-            default: default.filter(|value| !matches!(value, Value::None)),
-            ignore_case,
-        }
+        Self { path, default: default.filter(|value| !matches!(value, Value::None)), ignore_case }
     }
 
     /// The getters of attributes separated by commas.
@@ -57,11 +45,7 @@ impl Getter {
             Some(Value::Str(text)) => text
                 .text
                 .split(',')
-                .map(|part| Self {
-                    path: parts(part),
-                    default: None,
-                    ignore_case,
-                })
+                .map(|part| Self { path: parts(part), default: None, ignore_case })
                 .collect(),
             other => vec![Self::new(other, None, ignore_case)],
         }
@@ -76,11 +60,7 @@ impl Getter {
                 value = default.clone();
             }
         }
-        Ok(if self.ignore_case {
-            without_case(value)
-        } else {
-            value
-        })
+        Ok(if self.ignore_case { without_case(value) } else { value })
     }
 }
 

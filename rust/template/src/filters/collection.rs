@@ -6,16 +6,10 @@ use crate::eval::Interpreter;
 use crate::value::{Arguments, Value};
 
 /// `batch`: lists of a given length.
-pub(super) fn batch(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn batch(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     let mut parameters = arguments.bind("batch", &["linecount", "fill_with"], 1)?;
     let length = usize::try_from(parameters.integer(0, 0)?).unwrap_or(0);
-    let fill = parameters
-        .take(1)
-        .filter(|fill| !matches!(fill, Value::None));
+    let fill = parameters.take(1).filter(|fill| !matches!(fill, Value::None));
     let mut batches = Vec::new();
     let mut current = Vec::new();
     let items = match value.into_items(interpreter) {
@@ -41,16 +35,10 @@ pub(super) fn batch(
 }
 
 /// `slice`: a given number of lists.
-pub(super) fn slice(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn slice(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     let mut parameters = arguments.bind("slice", &["slices", "fill_with"], 1)?;
     let slices = parameters.integer(0, 0)?;
-    let fill = parameters
-        .take(1)
-        .filter(|fill| !matches!(fill, Value::None));
+    let fill = parameters.take(1).filter(|fill| !matches!(fill, Value::None));
     if slices == 0 {
         return Ok(Value::generator(
             "sync_do_slice",
@@ -68,10 +56,7 @@ pub(super) fn slice(
     let mut items = items.into_iter();
     let mut cut = Vec::with_capacity(slices);
     for at in 0..slices {
-        let mut part: Vec<Value> = items
-            .by_ref()
-            .take(each + usize::from(at < extra))
-            .collect();
+        let mut part: Vec<Value> = items.by_ref().take(each + usize::from(at < extra)).collect();
         if at >= extra {
             part.extend(fill.clone());
         }

@@ -23,11 +23,8 @@ pub(super) fn tojson(
     value: Value,
     arguments: Arguments,
 ) -> Outcome<Value> {
-    let mut parameters = arguments.bind(
-        "tojson",
-        &["ensure_ascii", "indent", "separators", "sort_keys"],
-        0,
-    )?;
+    let mut parameters =
+        arguments.bind("tojson", &["ensure_ascii", "indent", "separators", "sort_keys"], 0)?;
     let ensure_ascii = parameters.flag(0, false);
     let indent = match parameters.take_or(1, Value::None) {
         Value::None => None,
@@ -45,22 +42,14 @@ pub(super) fn tojson(
         }
     };
     let (item_separator, key_separator) = match parameters.take_or(2, Value::None) {
-        Value::None => (
-            Arc::from(if indent.is_none() { ", " } else { "," }),
-            Arc::from(": "),
-        ),
+        Value::None => (Arc::from(if indent.is_none() { ", " } else { "," }), Arc::from(": ")),
         separators => match separators.iterate(interpreter)?.as_slice() {
             [Value::Str(item), Value::Str(key)] => (Arc::clone(&item.text), Arc::clone(&key.text)),
             _ => return Err(value_error("separators must be two texts")),
         },
     };
-    let style = Style {
-        ensure_ascii,
-        indent,
-        item_separator,
-        key_separator,
-        sort_keys: parameters.flag(3, false),
-    };
+    let style =
+        Style { ensure_ascii, indent, item_separator, key_separator, sort_keys: parameters.flag(3, false) };
     let mut out = String::new();
     write(interpreter, &style, &value, 0, &mut out)?;
     Ok(Value::text(out))
@@ -122,21 +111,14 @@ fn write(
             out.push('}');
         }
         _ => {
-            return Err(type_error(format!(
-                "Object of type {} is not JSON serializable",
-                value.type_name()
-            )));
+            return Err(type_error(format!("Object of type {} is not JSON serializable", value.type_name())));
         }
     }
     Ok(())
 }
 
 fn nested<T>(write: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(
-        crate::eval::STACK_RED_ZONE,
-        crate::eval::STACK_GROWTH,
-        write,
-    )
+    stacker::maybe_grow(crate::eval::STACK_RED_ZONE, crate::eval::STACK_GROWTH, write)
 }
 
 /// What goes before an item: the separator unless it is the first, then a new line.
@@ -153,16 +135,9 @@ fn separate(
     new_line(interpreter, style, level, out)
 }
 
-fn new_line(
-    interpreter: &mut Interpreter<'_>,
-    style: &Style,
-    level: usize,
-    out: &mut String,
-) -> Outcome<()> {
+fn new_line(interpreter: &mut Interpreter<'_>, style: &Style, level: usize, out: &mut String) -> Outcome<()> {
     if let Some(indent) = &style.indent {
-        interpreter
-            .meter
-            .allocate(out.len() + indent.len() * level)?;
+        interpreter.meter.allocate(out.len() + indent.len() * level)?;
         out.push('\n');
         for _ in 0..level {
             out.push_str(indent);
@@ -217,8 +192,7 @@ fn write_text(text: &str, ensure_ascii: bool, out: &mut String) {
     out.push('"');
     let mut clean = 0;
     for (at, character) in text.char_indices() {
-        let escapes =
-            matches!(character, '"' | '\\' | '\0'..='\u{1f}') || ensure_ascii && character > '~';
+        let escapes = matches!(character, '"' | '\\' | '\0'..='\u{1f}') || ensure_ascii && character > '~';
         if !escapes {
             continue;
         }

@@ -35,11 +35,7 @@ pub(super) fn forceescape(
 }
 
 /// `safe`: marks a text as HTML.
-pub(super) fn safe(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn safe(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     arguments.bind("safe", &[], 0)?;
     Ok(Value::markup(value.to_text(interpreter)?.text))
 }
@@ -91,9 +87,7 @@ pub(super) fn urlencode(
                     out.push('&');
                 }
                 let (key, value) = (key.to_text(interpreter)?, value.to_text(interpreter)?);
-                interpreter
-                    .meter
-                    .allocate(out.len() + (key.text.len() + value.text.len()) * 3)?;
+                interpreter.meter.allocate(out.len() + (key.text.len() + value.text.len()) * 3)?;
                 quote(&key.text, true, &mut out);
                 out.push('=');
                 quote(&value.text, true, &mut out);
@@ -129,10 +123,7 @@ pub(super) fn xmlattr(
     let autospace = parameters.flag(0, true);
     value.require_defined()?;
     let Value::Dict(dict) = &value else {
-        return Err(type_error(format!(
-            "'{}' object has no attribute 'items'",
-            value.type_name()
-        )));
+        return Err(type_error(format!("'{}' object has no attribute 'items'", value.type_name())));
     };
     let mut out = String::new();
     for (key, value) in dict.entries() {
@@ -142,34 +133,18 @@ pub(super) fn xmlattr(
         let Value::Str(name) = key else {
             return Err(type_error("expected string or bytes-like object"));
         };
-        if name
-            .text
-            .contains(|c| text::is_space(c) || matches!(c, '/' | '>' | '='))
-        {
-            return Err(value_error(format!(
-                "Invalid character in attribute name: '{}'",
-                name.text
-            )));
+        if name.text.contains(|c| text::is_space(c) || matches!(c, '/' | '>' | '=')) {
+            return Err(value_error(format!("Invalid character in attribute name: '{}'", name.text)));
         }
         if autospace || !out.is_empty() {
             out.push(' ');
         }
         let text = value.to_text(interpreter)?;
-        interpreter
-            .meter
-            .allocate(out.len() + (name.text.len() + text.text.len()) * 2)?;
+        interpreter.meter.allocate(out.len() + (name.text.len() + text.text.len()) * 2)?;
         out.push_str(&text::escape(&name.text));
         out.push_str("=\"");
-        out.push_str(&if text.markup {
-            text.text.to_string()
-        } else {
-            text::escape(&text.text)
-        });
+        out.push_str(&if text.markup { text.text.to_string() } else { text::escape(&text.text) });
         out.push('"');
     }
-    Ok(if interpreter.autoescape() {
-        Value::markup(out)
-    } else {
-        Value::text(out)
-    })
+    Ok(if interpreter.autoescape() { Value::markup(out) } else { Value::text(out) })
 }

@@ -1,9 +1,6 @@
 //! jinja2's filters, with transformers' own `tojson`.
 
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "all filters have the same signature"
-)]
+#![expect(clippy::needless_pass_by_value, reason = "all filters have the same signature")]
 
 mod attribute;
 mod collection;
@@ -81,18 +78,11 @@ pub(crate) fn find(name: &str) -> Option<Filter> {
 
 /// jinja2's `FilterArgumentError`.
 fn argument_error(message: impl Into<String>) -> TemplateError {
-    TemplateError::Operation {
-        exception: "FilterArgumentError",
-        message: message.into(),
-    }
+    TemplateError::Operation { exception: "FilterArgumentError", message: message.into() }
 }
 
 /// A generator, unless the error is not one of the template but an exceeded budget.
-fn generated(
-    name: &'static str,
-    made: Vec<Value>,
-    failure: Option<TemplateError>,
-) -> Outcome<Value> {
+fn generated(name: &'static str, made: Vec<Value>, failure: Option<TemplateError>) -> Outcome<Value> {
     match failure {
         Some(
             error @ (TemplateError::TooManySteps { .. }

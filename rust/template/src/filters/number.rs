@@ -19,13 +19,8 @@ pub(super) fn abs(_: &mut Interpreter<'_>, value: Value, arguments: Arguments) -
     }
     match Integer::of(&value) {
         Some(Integer::Small(value)) => Ok(Integer::from(i128::from(value).abs()).into()),
-        Some(Integer::Big(value)) => {
-            Ok(Integer::from(BigInt::from(value.magnitude().clone())).into())
-        }
-        None => Err(type_error(format!(
-            "bad operand type for abs(): '{}'",
-            value.type_name()
-        ))),
+        Some(Integer::Big(value)) => Ok(Integer::from(BigInt::from(value.magnitude().clone())).into()),
+        None => Err(type_error(format!("bad operand type for abs(): '{}'", value.type_name()))),
     }
 }
 
@@ -79,9 +74,7 @@ fn parse_integer(text: &str, base: i64) -> Option<Integer> {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    let base = u32::try_from(base)
-        .ok()
-        .filter(|base| *base == 0 || (2..=36).contains(base))?;
+    let base = u32::try_from(base).ok().filter(|base| *base == 0 || (2..=36).contains(base))?;
     let lower = digits.get(..2).unwrap_or("").to_ascii_lowercase();
     let prefixed = match lower.as_str() {
         "0x" => Some(16),
@@ -118,38 +111,26 @@ fn plain_digits(text: &str) -> Option<String> {
     if text.is_empty() || text.starts_with('_') || text.ends_with('_') || text.contains("__") {
         return None;
     }
-    Some(
-        text.chars()
-            .filter(|&c| c != '_')
-            .map(ascii_digit)
-            .collect(),
-    )
+    Some(text.chars().filter(|&c| c != '_').map(ascii_digit).collect())
 }
 
 /// A decimal digit of another script as an ASCII one.
 fn ascii_digit(character: char) -> char {
-    if character.is_ascii()
-        || crate::text::digit_kind(character) != Some(crate::text::DigitKind::Decimal)
-    {
+    if character.is_ascii() || crate::text::digit_kind(character) != Some(crate::text::DigitKind::Decimal) {
         return character;
     }
     let code = u32::from(character);
     // The ten digits of a script follow each other, and few start at a multiple of 10: count down to the zero.
     let zero = (0..10).map(|back| code - back).rev().find(|&zero| {
-        (zero..=code)
-            .all(|c| char::from_u32(c).is_some_and(|c| crate::text::digit_kind(c).is_some()))
+        (zero..=code).all(|c| char::from_u32(c).is_some_and(|c| crate::text::digit_kind(c).is_some()))
     });
-    zero.and_then(|zero| char::from_digit(code - zero, 10))
-        .unwrap_or(character)
+    zero.and_then(|zero| char::from_digit(code - zero, 10)).unwrap_or(character)
 }
 
 /// Python's `float(text)`.
 fn parse_float(text: &str) -> Option<f64> {
     let text = text.trim_matches(is_space);
-    let body = text
-        .strip_prefix(['-', '+'])
-        .unwrap_or(text)
-        .to_ascii_lowercase();
+    let body = text.strip_prefix(['-', '+']).unwrap_or(text).to_ascii_lowercase();
     if !matches!(body.as_str(), "inf" | "infinity" | "nan")
         && body.contains(|c: char| c.is_ascii_alphabetic() && c != 'e')
     {
@@ -157,10 +138,7 @@ fn parse_float(text: &str) -> Option<f64> {
     }
     let bytes = text.as_bytes();
     for (at, byte) in bytes.iter().enumerate() {
-        let digit = |at: Option<usize>| {
-            at.and_then(|at| bytes.get(at))
-                .is_some_and(u8::is_ascii_digit)
-        };
+        let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
         if *byte == b'_' && !(digit(at.checked_sub(1)) && digit(Some(at + 1))) {
             return None;
         }
@@ -169,11 +147,7 @@ fn parse_float(text: &str) -> Option<f64> {
 }
 
 /// `round`.
-pub(super) fn round(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn round(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     let mut parameters = arguments.bind("round", &["precision", "method"], 0)?;
     let precision = parameters.integer(0, 0)?;
     let method = parameters.take_or(1, Value::text("common"));
@@ -181,28 +155,19 @@ pub(super) fn round(
     match method.as_str() {
         Some("common") => round_half_even(&value, precision),
         Some(method @ ("ceil" | "floor")) => {
-            let scale = interpreter.binary(
-                BinaryOperator::Power,
-                &Value::Int(10),
-                &Value::Int(precision),
-            )?;
+            let scale = interpreter.binary(BinaryOperator::Power, &Value::Int(10), &Value::Int(precision))?;
             let scaled = interpreter.binary(BinaryOperator::Multiply, &value, &scale)?;
             let rounded = match scaled {
                 Value::Float(float) if !float.is_finite() => {
                     return Err(overflow_error("cannot convert float infinity to integer"));
                 }
-                Value::Float(float) => crate::value::truncated(if method == "ceil" {
-                    float.ceil()
-                } else {
-                    float.floor()
-                })
-                .into(),
+                Value::Float(float) => {
+                    crate::value::truncated(if method == "ceil" { float.ceil() } else { float.floor() })
+                        .into()
+                }
                 other if Integer::of(&other).is_some() => other,
                 other => {
-                    return Err(type_error(format!(
-                        "must be real number, not {}",
-                        other.type_name()
-                    )));
+                    return Err(type_error(format!("must be real number, not {}", other.type_name())));
                 }
             };
             interpreter.binary(BinaryOperator::Divide, &rounded, &scale)
@@ -220,19 +185,14 @@ fn round_half_even(value: &Value, precision: i64) -> Outcome<Value> {
         let digits = precision.clamp(-310, 1075);
         if digits >= 0 {
             let decimals = usize::try_from(digits).unwrap_or(0);
-            return Ok(Value::Float(
-                format!("{float:.decimals$}").parse().unwrap_or(*float),
-            ));
+            return Ok(Value::Float(format!("{float:.decimals$}").parse().unwrap_or(*float)));
         }
         let scale = 10_f64.powi(i32::try_from(-digits).unwrap_or(310));
         let rounded = (float / scale).round_ties_even() * scale;
         return Ok(Value::Float(if rounded.is_nan() { 0.0 } else { rounded }));
     }
     let Some(integer) = Integer::of(value) else {
-        return Err(type_error(format!(
-            "type {} doesn't define __round__ method",
-            value.type_name()
-        )));
+        return Err(type_error(format!("type {} doesn't define __round__ method", value.type_name())));
     };
     if precision >= 0 {
         return Ok(integer.into());
@@ -257,19 +217,13 @@ fn round_half_even(value: &Value, precision: i64) -> Outcome<Value> {
 }
 
 /// `sum`.
-pub(super) fn sum(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn sum(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     let mut parameters = arguments.bind("sum", &["attribute", "start"], 0)?;
     let attribute = parameters.take(0);
     let getter = Getter::new(attribute.as_ref(), None, false);
     let mut total = parameters.take_or(1, Value::Int(0));
     if matches!(total, Value::Str(_)) {
-        return Err(type_error(
-            "sum() can't sum strings [use ''.join(seq) instead]",
-        ));
+        return Err(type_error("sum() can't sum strings [use ''.join(seq) instead]"));
     }
     for item in value.into_items(interpreter)? {
         let item = getter.get(interpreter, &item)?;
@@ -286,8 +240,7 @@ pub(super) fn filesizeformat(
 ) -> Outcome<Value> {
     let mut parameters = arguments.bind("filesizeformat", &["binary"], 0)?;
     let binary = parameters.flag(0, false);
-    let Value::Float(bytes) = float(interpreter, value, Arguments::positional(vec![Value::None]))?
-    else {
+    let Value::Float(bytes) = float(interpreter, value, Arguments::positional(vec![Value::None]))? else {
         return Err(crate::error::value_error("could not convert to float"));
     };
     let base: f64 = if binary { 1024.0 } else { 1000.0 };
@@ -311,9 +264,5 @@ pub(super) fn filesizeformat(
             return Ok(Value::text(format!("{:.1} {name}", base * bytes / unit)));
         }
     }
-    Ok(Value::text(format!(
-        "{:.1} {}",
-        base * bytes / unit,
-        units[7]
-    )))
+    Ok(Value::text(format!("{:.1} {}", base * bytes / unit, units[7])))
 }

@@ -53,9 +53,7 @@ pub(super) fn map(
             return generated(
                 NAME,
                 Vec::new(),
-                Some(argument_error(format!(
-                    "Unexpected keyword argument '{name}'"
-                ))),
+                Some(argument_error(format!("Unexpected keyword argument '{name}'"))),
             );
         }
         let getter = Getter::new(Some(&attribute), default, false);
@@ -78,10 +76,7 @@ fn named_filter(arguments: &mut Arguments) -> Outcome<Filter> {
     }
     let name = arguments.positional.remove(0);
     let name = name.as_str().unwrap_or_default();
-    find(name).ok_or_else(|| TemplateError::Unknown {
-        kind: "filter",
-        name: name.to_owned(),
-    })
+    find(name).ok_or_else(|| TemplateError::Unknown { kind: "filter", name: name.to_owned() })
 }
 
 /// `select`.
@@ -135,11 +130,7 @@ fn filtered(
     let mut getter = Getter::default();
     if by_attribute {
         if arguments.positional.is_empty() {
-            return generated(
-                name,
-                Vec::new(),
-                Some(argument_error("Missing parameter for attribute name")),
-            );
+            return generated(name, Vec::new(), Some(argument_error("Missing parameter for attribute name")));
         }
         let attribute = arguments.positional.remove(0);
         getter = Getter::new(Some(&attribute), None, false);
@@ -164,8 +155,5 @@ fn filtered(
 }
 
 fn unknown_test(name: &Arc<str>) -> TemplateError {
-    TemplateError::Unknown {
-        kind: "test",
-        name: name.to_string(),
-    }
+    TemplateError::Unknown { kind: "test", name: name.to_string() }
 }

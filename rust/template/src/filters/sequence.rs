@@ -11,21 +11,13 @@ use crate::text::escape;
 use crate::value::{Arguments, Undefined, Value};
 
 /// `length`.
-pub(super) fn length(
-    _: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn length(_: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     arguments.bind("length", &[], 0)?;
     Ok(Value::size(value.length()?))
 }
 
 /// `default`.
-pub(super) fn default(
-    _: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn default(_: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     let mut parameters = arguments.bind("default", &["default_value", "boolean"], 0)?;
     let boolean = parameters.flag(1, false);
     if matches!(value, Value::Undefined(_)) || boolean && !value.is_true() {
@@ -35,29 +27,17 @@ pub(super) fn default(
 }
 
 /// `first`.
-pub(super) fn first(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn first(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     arguments.bind("first", &[], 0)?;
     let first = value.first(interpreter)?;
     Ok(first.unwrap_or_else(|| empty("No first item, sequence was empty.")))
 }
 
 /// `last`.
-pub(super) fn last(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn last(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     arguments.bind("last", &[], 0)?;
     if let Value::List(items) | Value::Tuple(items) = &value {
-        return Ok(items
-            .items
-            .last()
-            .cloned()
-            .unwrap_or_else(|| empty("No last item, sequence was empty.")));
+        return Ok(items.items.last().cloned().unwrap_or_else(|| empty("No last item, sequence was empty.")));
     }
     let last = reversed(interpreter, &value)?.into_iter().next();
     Ok(last.unwrap_or_else(|| empty("No last item, sequence was empty.")))
@@ -75,10 +55,7 @@ pub(super) fn random(
         return Ok(empty("No random item, sequence was empty."));
     }
     let at = RandomState::new().build_hasher().finish() % items.len() as u64;
-    Ok(items
-        .into_iter()
-        .nth(usize::try_from(at).unwrap_or(0))
-        .unwrap_or(Value::None))
+    Ok(items.into_iter().nth(usize::try_from(at).unwrap_or(0)).unwrap_or(Value::None))
 }
 
 fn empty(reason: &str) -> Value {
@@ -94,10 +71,7 @@ fn reversed(interpreter: &mut Interpreter<'_>, value: &Value) -> Outcome<Vec<Val
         | Value::Bool(_)
         | Value::Int(_)
         | Value::Big(_)
-        | Value::Float(_) => Err(type_error(format!(
-            "'{}' object is not reversible",
-            value.type_name()
-        ))),
+        | Value::Float(_) => Err(type_error(format!("'{}' object is not reversible", value.type_name()))),
         _ => {
             let mut items = value.iterate(interpreter)?;
             items.reverse();
@@ -116,10 +90,7 @@ pub(super) fn reverse(
     match &value {
         Value::Str(text) => {
             interpreter.meter.allocate(text.text.len())?;
-            Ok(Value::text_like(
-                text,
-                text.text.chars().rev().collect::<String>(),
-            ))
+            Ok(Value::text_like(text, text.text.chars().rev().collect::<String>()))
         }
         Value::Generator(_) => {
             let mut items = value.iterate(interpreter)?;
@@ -134,21 +105,13 @@ pub(super) fn reverse(
 }
 
 /// `list`.
-pub(super) fn list(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn list(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     arguments.bind("list", &[], 0)?;
     Ok(Value::list(value.into_items(interpreter)?))
 }
 
 /// `items`: the pairs of a dict, of which an undefined value has none.
-pub(super) fn items(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn items(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     arguments.bind("items", &[], 0)?;
     Ok(match &value {
         Value::Undefined(_) => Value::generator("do_items", Vec::new(), None),
@@ -165,29 +128,19 @@ pub(super) fn items(
 }
 
 /// `join`.
-pub(super) fn join(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn join(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     let mut parameters = arguments.bind("join", &["d", "attribute"], 0)?;
-    let separator = parameters
-        .take_or(0, Value::text(""))
-        .to_text(interpreter)?;
+    let separator = parameters.take_or(0, Value::text("")).to_text(interpreter)?;
     let attribute = parameters.take(1);
     let getter = Getter::new(attribute.as_ref(), None, false);
     let mut parts = Vec::new();
     for item in value.into_items(interpreter)? {
         parts.push(getter.get(interpreter, &item)?.to_text(interpreter)?);
     }
-    let markup =
-        interpreter.autoescape() && (separator.markup || parts.iter().any(|part| part.markup));
+    let markup = interpreter.autoescape() && (separator.markup || parts.iter().any(|part| part.markup));
     let mut out = String::new();
     for (at, part) in parts.iter().enumerate() {
-        for text in [(at > 0).then_some(&separator), Some(part)]
-            .into_iter()
-            .flatten()
-        {
+        for text in [(at > 0).then_some(&separator), Some(part)].into_iter().flatten() {
             interpreter.meter.allocate(out.len() + text.text.len())?;
             if markup && !text.markup {
                 out.push_str(&escape(&text.text));
@@ -196,9 +149,5 @@ pub(super) fn join(
             }
         }
     }
-    Ok(if markup {
-        Value::markup(out)
-    } else {
-        Value::text(out)
-    })
+    Ok(if markup { Value::markup(out) } else { Value::text(out) })
 }

@@ -9,16 +9,8 @@ use crate::eval::Interpreter;
 use crate::value::{Arguments, Dict, Undefined, Value, equal, less_than};
 
 /// Sorts by key as Python does: stable also in reverse.
-fn sort_pairs(
-    interpreter: &mut Interpreter<'_>,
-    pairs: &mut [(Value, Value)],
-    reverse: bool,
-) -> Outcome<()> {
-    interpreter.meter.spend(
-        pairs
-            .len()
-            .saturating_mul(pairs.len().max(2).ilog2() as usize),
-    )?;
+fn sort_pairs(interpreter: &mut Interpreter<'_>, pairs: &mut [(Value, Value)], reverse: bool) -> Outcome<()> {
+    interpreter.meter.spend(pairs.len().saturating_mul(pairs.len().max(2).ilog2() as usize))?;
     let mut failure = None;
     let mut compare = |a: &Value, b: &Value| match (less_than(a, b), less_than(b, a)) {
         (Ok(true), _) => Ordering::Less,
@@ -38,11 +30,7 @@ fn sort_pairs(
 }
 
 /// `sort`.
-pub(super) fn sort(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn sort(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     let mut parameters = arguments.bind("sort", &["reverse", "case_sensitive", "attribute"], 0)?;
     let reverse = parameters.flag(0, false);
     let ignore_case = !parameters.flag(1, false);
@@ -57,9 +45,7 @@ pub(super) fn sort(
         pairs.push((Value::list(key), item));
     }
     sort_pairs(interpreter, &mut pairs, reverse)?;
-    Ok(Value::list(
-        pairs.into_iter().map(|(_, item)| item).collect(),
-    ))
+    Ok(Value::list(pairs.into_iter().map(|(_, item)| item).collect()))
 }
 
 /// `dictsort`.
@@ -76,19 +62,14 @@ pub(super) fn dictsort(
             Some("key") => false,
             Some("value") => true,
             _ => {
-                return Err(argument_error(
-                    "You can only sort by either \"key\" or \"value\"",
-                ));
+                return Err(argument_error("You can only sort by either \"key\" or \"value\""));
             }
         },
     };
     let reverse = parameters.flag(2, false);
     value.require_defined()?;
     let Value::Dict(dict) = &value else {
-        return Err(type_error(format!(
-            "'{}' object has no attribute 'items'",
-            value.type_name()
-        )));
+        return Err(type_error(format!("'{}' object has no attribute 'items'", value.type_name())));
     };
     let mut pairs: Vec<(Value, Value)> = dict
         .entries()
@@ -100,9 +81,7 @@ pub(super) fn dictsort(
         })
         .collect();
     sort_pairs(interpreter, &mut pairs, reverse)?;
-    Ok(Value::list(
-        pairs.into_iter().map(|(_, pair)| pair).collect(),
-    ))
+    Ok(Value::list(pairs.into_iter().map(|(_, pair)| pair).collect()))
 }
 
 /// `groupby`.
@@ -111,8 +90,7 @@ pub(super) fn groupby(
     value: Value,
     arguments: Arguments,
 ) -> Outcome<Value> {
-    let mut parameters =
-        arguments.bind("groupby", &["attribute", "default", "case_sensitive"], 1)?;
+    let mut parameters = arguments.bind("groupby", &["attribute", "default", "case_sensitive"], 1)?;
     let attribute = parameters.take(0);
     let default = parameters.take(1);
     let ignore_case = !parameters.flag(2, false);
@@ -174,20 +152,12 @@ pub(super) fn unique(
 }
 
 /// `min`.
-pub(super) fn min(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn min(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     extreme(interpreter, value, arguments, "min")
 }
 
 /// `max`.
-pub(super) fn max(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn max(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     extreme(interpreter, value, arguments, "max")
 }
 
@@ -214,10 +184,6 @@ fn extreme(
             best = Some((key, item));
         }
     }
-    let reason = || {
-        Value::undefined(Undefined::Reason(
-            "No aggregated item, sequence was empty.".to_owned(),
-        ))
-    };
+    let reason = || Value::undefined(Undefined::Reason("No aggregated item, sequence was empty.".to_owned()));
     Ok(best.map_or_else(reason, |(_, item)| item))
 }

@@ -31,21 +31,13 @@ pub(super) fn capitalize(
 }
 
 /// `upper`.
-pub(super) fn upper(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn upper(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     arguments.bind("upper", &[], 0)?;
     method(interpreter, &value, "upper", Arguments::default())
 }
 
 /// `lower`.
-pub(super) fn lower(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn lower(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     arguments.bind("lower", &[], 0)?;
     method(interpreter, &value, "lower", Arguments::default())
 }
@@ -58,28 +50,14 @@ pub(super) fn center(
 ) -> Outcome<Value> {
     let mut parameters = arguments.bind("center", &["width"], 0)?;
     let width = Value::Int(parameters.integer(0, 80)?);
-    method(
-        interpreter,
-        &value,
-        "center",
-        Arguments::positional(vec![width]),
-    )
+    method(interpreter, &value, "center", Arguments::positional(vec![width]))
 }
 
 /// `trim`.
-pub(super) fn trim(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn trim(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     let mut parameters = arguments.bind("trim", &["chars"], 0)?;
     let characters = parameters.take_or(0, Value::None);
-    method(
-        interpreter,
-        &value,
-        "strip",
-        Arguments::positional(vec![characters]),
-    )
+    method(interpreter, &value, "strip", Arguments::positional(vec![characters]))
 }
 
 /// `string`.
@@ -93,11 +71,7 @@ pub(super) fn string(
 }
 
 /// `title`: unlike the method, a word starts only after a space, a hyphen or an opening bracket.
-pub(super) fn title(
-    interpreter: &mut Interpreter<'_>,
-    value: Value,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn title(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
     arguments.bind("title", &[], 0)?;
     let text = value.to_text(interpreter)?;
     interpreter.meter.allocate(text.text.len())?;
@@ -106,9 +80,7 @@ pub(super) fn title(
     let mut rest = &*text.text;
     while let Some(first) = rest.chars().next() {
         let separator = starts_word(first);
-        let end = rest
-            .find(|c: char| starts_word(c) != separator)
-            .unwrap_or(rest.len());
+        let end = rest.find(|c: char| starts_word(c) != separator).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
         if separator {
             out.push_str(word);
@@ -134,18 +106,9 @@ pub(super) fn replace(
     let count = parameters.optional_integer(2)?.unwrap_or(-1);
     let text = value.to_text(interpreter)?;
     let plain = |text: Text| Value::text(text.text);
-    let subject = if interpreter.autoescape() {
-        Value::Str(text)
-    } else {
-        plain(text)
-    };
+    let subject = if interpreter.autoescape() { Value::Str(text) } else { plain(text) };
     let arguments = vec![plain(old), plain(new), Value::Int(count)];
-    methods::call(
-        interpreter,
-        &subject,
-        &Arc::from("replace"),
-        Arguments::positional(arguments),
-    )
+    methods::call(interpreter, &subject, &Arc::from("replace"), Arguments::positional(arguments))
 }
 
 /// `format`: the `%` operator.
@@ -155,9 +118,7 @@ pub(super) fn format(
     arguments: Arguments,
 ) -> Outcome<Value> {
     if !arguments.positional.is_empty() && !arguments.named.is_empty() {
-        return Err(argument_error(
-            "can't handle positional and keyword arguments at the same time",
-        ));
+        return Err(argument_error("can't handle positional and keyword arguments at the same time"));
     }
     let right = if arguments.named.is_empty() {
         Value::tuple(arguments.positional)
@@ -183,10 +144,7 @@ pub(super) fn indent(
         Value::Str(text) => text.text,
         other => {
             let width = other.as_index().ok_or_else(|| {
-                type_error(format!(
-                    "can't multiply sequence by non-int of type '{}'",
-                    other.type_name()
-                ))
+                type_error(format!("can't multiply sequence by non-int of type '{}'", other.type_name()))
             })?;
             let width = usize::try_from(width).unwrap_or(0);
             interpreter.meter.allocate(width)?;
@@ -203,9 +161,7 @@ pub(super) fn indent(
     };
     let source = format!("{}\n", text.text);
     let lines = methods::lines(&source, false);
-    interpreter
-        .meter
-        .allocate(source.len() + lines.len().saturating_mul(indention.len()))?;
+    interpreter.meter.allocate(source.len() + lines.len().saturating_mul(indention.len()))?;
     let mut out = String::new();
     for (at, line) in lines.iter().enumerate() {
         if at > 0 {
@@ -225,13 +181,10 @@ pub(super) fn truncate(
     value: Value,
     arguments: Arguments,
 ) -> Outcome<Value> {
-    let mut parameters =
-        arguments.bind("truncate", &["length", "killwords", "end", "leeway"], 0)?;
+    let mut parameters = arguments.bind("truncate", &["length", "killwords", "end", "leeway"], 0)?;
     let length = parameters.integer(0, 255)?;
     let whole_words = !parameters.flag(1, false);
-    let end = parameters
-        .take_or(2, Value::text("..."))
-        .to_text(interpreter)?;
+    let end = parameters.take_or(2, Value::text("...")).to_text(interpreter)?;
     let leeway = parameters.optional_integer(3)?.unwrap_or(5);
     let end_length = i64::try_from(text::length(&end.text)).unwrap_or(i64::MAX);
     if length < end_length || leeway < 0 {
@@ -245,10 +198,7 @@ pub(super) fn truncate(
         return Ok(value);
     }
     let Value::Str(source) = &value else {
-        return Err(type_error(format!(
-            "'{}' object has no attribute 'rsplit'",
-            value.type_name()
-        )));
+        return Err(type_error(format!("'{}' object has no attribute 'rsplit'", value.type_name())));
     };
     let kept = usize::try_from(length - end_length).unwrap_or(0);
     let mut kept = &source.text[..text::byte_offset(&source.text, kept)];
@@ -266,10 +216,7 @@ pub(super) fn wordcount(
 ) -> Outcome<Value> {
     arguments.bind("wordcount", &[], 0)?;
     let text = value.to_text(interpreter)?;
-    let words = text
-        .text
-        .split(|c: char| c != '_' && !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
+    let words = text.text.split(|c: char| c != '_' && !c.is_alphanumeric()).filter(|word| !word.is_empty());
     Ok(Value::size(words.count()))
 }
 
@@ -279,25 +226,16 @@ pub(super) fn wordwrap(
     value: Value,
     arguments: Arguments,
 ) -> Outcome<Value> {
-    let names = [
-        "width",
-        "break_long_words",
-        "wrapstring",
-        "break_on_hyphens",
-    ];
+    let names = ["width", "break_long_words", "wrapstring", "break_on_hyphens"];
     let mut parameters = arguments.bind("wordwrap", &names, 0)?;
-    let width = usize::try_from(parameters.integer(0, 79)?)
-        .unwrap_or(0)
-        .max(1);
+    let width = usize::try_from(parameters.integer(0, 79)?).unwrap_or(0).max(1);
     let break_long = parameters.flag(1, true);
     let separator = match parameters.take_or(2, Value::None) {
         Value::None => Arc::from("\n"),
         other => other.to_text(interpreter)?.text,
     };
     let text = value.to_text(interpreter)?;
-    interpreter
-        .meter
-        .allocate(text.text.len().saturating_mul(1 + separator.len()))?;
+    interpreter.meter.allocate(text.text.len().saturating_mul(1 + separator.len()))?;
     let mut wrapped = Vec::new();
     for line in methods::lines(&text.text, false) {
         wrap_line(line, width, break_long, &mut wrapped);
@@ -351,10 +289,7 @@ fn sorted_keys(interpreter: &mut Interpreter<'_>, value: &Value) -> Outcome<Valu
     interpreter.meter.spend(1)?;
     value.check_depth()?;
     let mut each = |items: &[Value]| {
-        items
-            .iter()
-            .map(|item| sorted_keys(interpreter, item))
-            .collect::<Outcome<Vec<_>>>()
+        items.iter().map(|item| sorted_keys(interpreter, item)).collect::<Outcome<Vec<_>>>()
     };
     Ok(match value {
         Value::List(items) => Value::list(each(&items.items)?),

@@ -52,10 +52,7 @@ fn detect_parts(found: &Found<'_, '_>, literals: &Literals) -> Option<bool> {
     }
     let mut items = Vec::new();
     for node in &found.loops {
-        if messages
-            .iter()
-            .any(|name| accesses(&node.iter, name, None, literals))
-        {
+        if messages.iter().any(|name| accesses(&node.iter, name, None, literals)) {
             let Expr::Var(target) = &node.target else {
                 return None;
             };
@@ -63,10 +60,7 @@ fn detect_parts(found: &Found<'_, '_>, literals: &Literals) -> Option<bool> {
         }
     }
     for node in &found.loops {
-        if items
-            .iter()
-            .any(|name| accesses(&node.iter, name, Some("content"), literals))
-        {
+        if items.iter().any(|name| accesses(&node.iter, name, Some("content"), literals)) {
             return matches!(node.target, Expr::Var(_)).then_some(true);
         }
     }
@@ -76,10 +70,9 @@ fn detect_parts(found: &Found<'_, '_>, literals: &Literals) -> Option<bool> {
 /// Whether an expression is a variable, or the named part of it, perhaps filtered, tested or sliced.
 fn accesses(expression: &Expr<'_>, variable: &str, key: Option<&str>, literals: &Literals) -> bool {
     match expression {
-        Expr::Filter(node) => node
-            .expr
-            .as_ref()
-            .is_some_and(|inner| accesses(inner, variable, key, literals)),
+        Expr::Filter(node) => {
+            node.expr.as_ref().is_some_and(|inner| accesses(inner, variable, key, literals))
+        }
         Expr::Test(node) => accesses(&node.expr, variable, key, literals),
         Expr::Slice(node) => accesses(&node.expr, variable, key, literals),
         Expr::Var(node) => key.is_none() && node.id == variable,

@@ -40,12 +40,7 @@ pub(crate) fn unescaped(source: &str) -> Option<String> {
             '0'..='7' => {
                 let mut code = escape.to_digit(8)?;
                 for _ in 0..2 {
-                    let Some(digit) = characters
-                        .as_str()
-                        .chars()
-                        .next()
-                        .and_then(|c| c.to_digit(8))
-                    else {
+                    let Some(digit) = characters.as_str().chars().next().and_then(|c| c.to_digit(8)) else {
                         break;
                     };
                     code = code * 8 + digit;

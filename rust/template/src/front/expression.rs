@@ -16,9 +16,8 @@ impl Lowering {
             Expr::Var(node) => return self.variable(scope, node),
             Expr::Const(node) => Expression::Constant(keyword(&node.value)),
             Expr::Slice(node) => {
-                let mut part = |part: &Option<Expr<'_>>| {
-                    part.as_ref().map(|e| self.expression(scope, e)).transpose()
-                };
+                let mut part =
+                    |part: &Option<Expr<'_>>| part.as_ref().map(|e| self.expression(scope, e)).transpose();
                 let parts = Box::new([part(&node.start)?, part(&node.stop)?, part(&node.step)?]);
                 Expression::Slice(self.boxed(scope, &node.expr)?, parts)
             }
@@ -27,12 +26,7 @@ impl Lowering {
                     && matches!(inner.op, BinOpKind::In)
                 {
                     // Both `not a in b` and `a not in b`, which are the same.
-                    return self.comparison(
-                        scope,
-                        CompareOperator::NotIn,
-                        &inner.left,
-                        &inner.right,
-                    );
+                    return self.comparison(scope, CompareOperator::NotIn, &inner.left, &inner.right);
                 }
                 match node.op {
                     UnaryOpKind::Not => Expression::Not(self.boxed(scope, &node.expr)?),
@@ -52,11 +46,7 @@ impl Lowering {
                 let lowered = Expression::Conditional {
                     test: self.boxed(scope, &node.test_expr)?,
                     yes: self.boxed(scope, &node.true_expr)?,
-                    no: node
-                        .false_expr
-                        .as_ref()
-                        .map(|no| self.boxed(scope, no))
-                        .transpose()?,
+                    no: node.false_expr.as_ref().map(|no| self.boxed(scope, no)).transpose()?,
                 };
                 self.soft = soft;
                 lowered
@@ -67,11 +57,7 @@ impl Lowering {
                 Expression::Filter {
                     name: Arc::from(node.name),
                     filter,
-                    subject: node
-                        .expr
-                        .as_ref()
-                        .map(|subject| self.boxed(scope, subject))
-                        .transpose()?,
+                    subject: node.expr.as_ref().map(|subject| self.boxed(scope, subject)).transpose()?,
                     arguments: self.arguments(scope, &node.args)?,
                 }
             }
@@ -90,10 +76,7 @@ impl Lowering {
             }
             Expr::GetItem(node) => {
                 let owner = self.expression(scope, &node.expr)?;
-                Expression::Item(Box::new((
-                    owner,
-                    self.expression(scope, &node.subscript_expr)?,
-                )))
+                Expression::Item(Box::new((owner, self.expression(scope, &node.subscript_expr)?)))
             }
             Expr::Call(node) => return self.call(scope, node),
             Expr::List(node) => Expression::List(self.expressions(scope, &node.items)?),
@@ -113,10 +96,7 @@ impl Lowering {
     }
 
     fn expressions(&mut self, scope: usize, expressions: &[Expr<'_>]) -> Outcome<Vec<Expression>> {
-        expressions
-            .iter()
-            .map(|expression| self.expression(scope, expression))
-            .collect()
+        expressions.iter().map(|expression| self.expression(scope, expression)).collect()
     }
 
     fn variable(&mut self, scope: usize, node: &ast::Var<'_>) -> Outcome<Expression> {
@@ -128,14 +108,8 @@ impl Lowering {
             None => {}
         }
         match self.scopes.place(scope, node.id) {
-            Some(place) => Ok(Expression::Variable {
-                place,
-                name: Arc::from(node.id),
-            }),
-            None => Err(TemplateError::Syntax {
-                message: format!("no variable '{}'", node.id),
-                line: 0,
-            }),
+            Some(place) => Ok(Expression::Variable { place, name: Arc::from(node.id) }),
+            None => Err(TemplateError::Syntax { message: format!("no variable '{}'", node.id), line: 0 }),
         }
     }
 
@@ -157,12 +131,7 @@ impl Lowering {
                 return self.comparison(scope, CompareOperator::Greater, &node.left, &node.right);
             }
             BinOpKind::Gte => {
-                return self.comparison(
-                    scope,
-                    CompareOperator::GreaterEqual,
-                    &node.left,
-                    &node.right,
-                );
+                return self.comparison(scope, CompareOperator::GreaterEqual, &node.left, &node.right);
             }
             BinOpKind::In => {
                 return self.comparison(scope, CompareOperator::In, &node.left, &node.right);
@@ -176,11 +145,7 @@ impl Lowering {
                 return Ok(Expression::Concatenation(parts));
             }
             BinOpKind::ScAnd => {
-                return Ok(Expression::And(self.pair(
-                    scope,
-                    &node.left,
-                    &node.right,
-                )?));
+                return Ok(Expression::And(self.pair(scope, &node.left, &node.right)?));
             }
             BinOpKind::ScOr => {
                 return Ok(Expression::Or(self.pair(scope, &node.left, &node.right)?));
@@ -193,10 +158,7 @@ impl Lowering {
             BinOpKind::Rem => BinaryOperator::Remainder,
             BinOpKind::Pow => BinaryOperator::Power,
         };
-        Ok(Expression::Binary(
-            operator,
-            self.pair(scope, &node.left, &node.right)?,
-        ))
+        Ok(Expression::Binary(operator, self.pair(scope, &node.left, &node.right)?))
     }
 
     fn pair(
@@ -205,10 +167,7 @@ impl Lowering {
         left: &Expr<'_>,
         right: &Expr<'_>,
     ) -> Outcome<Box<(Expression, Expression)>> {
-        Ok(Box::new((
-            self.expression(scope, left)?,
-            self.expression(scope, right)?,
-        )))
+        Ok(Box::new((self.expression(scope, left)?, self.expression(scope, right)?)))
     }
 
     fn comparison(
@@ -219,10 +178,7 @@ impl Lowering {
         right: &Expr<'_>,
     ) -> Outcome<Expression> {
         let left = self.boxed(scope, left)?;
-        Ok(Expression::Comparison(
-            left,
-            vec![(operator, self.expression(scope, right)?)],
-        ))
+        Ok(Expression::Comparison(left, vec![(operator, self.expression(scope, right)?)]))
     }
 
     /// Lowers the arguments of a call.
@@ -246,20 +202,13 @@ impl Lowering {
         if known || self.soft {
             return Ok(());
         }
-        Err(TemplateError::Unknown {
-            kind,
-            name: name.to_owned(),
-        })
+        Err(TemplateError::Unknown { kind, name: name.to_owned() })
     }
 }
 
 /// The constant of `true`, `false` or `none`: all other literals are in the table.
 fn keyword(value: &minijinja::Value) -> Constant {
-    if value.is_none() {
-        Constant::None
-    } else {
-        Constant::Bool(value.is_true())
-    }
+    if value.is_none() { Constant::None } else { Constant::Bool(value.is_true()) }
 }
 
 fn compare_operator(operator: CompareOpKind) -> CompareOperator {

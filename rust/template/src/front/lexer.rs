@@ -38,8 +38,8 @@ pub(crate) enum Piece {
 
 /// Longest first, so that `//` is not read as two `/`.
 const OPERATORS: [&str; 26] = [
-    "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}",
-    ">", "<", "=", ".", ":", "|", ",", ";",
+    "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", ">", "<",
+    "=", ".", ":", "|", ",", ";",
 ];
 
 /// Cuts a template into pieces.
@@ -51,14 +51,8 @@ pub(crate) fn split(source: &str) -> Outcome<Vec<Piece>> {
     if source.ends_with('\n') {
         source.pop();
     }
-    let mut lexer = Lexer {
-        source: &source,
-        at: 0,
-        line_starting: true,
-        pieces: Vec::new(),
-        line: 1,
-        counted: 0,
-    };
+    let mut lexer =
+        Lexer { source: &source, at: 0, line_starting: true, pieces: Vec::new(), line: 1, counted: 0 };
     lexer.run()?;
     Ok(lexer.pieces)
 }
@@ -87,10 +81,7 @@ impl<'s> Lexer<'s> {
     }
 
     fn error<T>(&mut self, message: impl Into<String>) -> Outcome<T> {
-        Err(TemplateError::Syntax {
-            message: message.into(),
-            line: self.line(),
-        })
+        Err(TemplateError::Syntax { message: message.into(), line: self.line() })
     }
 
     /// Moves on to `end`, and notes whether a line ended there.
@@ -152,17 +143,10 @@ impl<'s> Lexer<'s> {
     /// The end of a tag at `at`, if it is there: `+%}` keeps what follows, `-%}` eats whitespace, `%}` a newline.
     fn tag_end(&self, at: usize, end: &str, plus: bool, newline: bool) -> Option<usize> {
         let rest = &self.source[at..];
-        if plus
-            && rest
-                .strip_prefix('+')
-                .is_some_and(|rest| rest.starts_with(end))
-        {
+        if plus && rest.strip_prefix('+').is_some_and(|rest| rest.starts_with(end)) {
             return Some(at + 1 + end.len());
         }
-        if let Some(after) = rest
-            .strip_prefix('-')
-            .and_then(|rest| rest.strip_prefix(end))
-        {
+        if let Some(after) = rest.strip_prefix('-').and_then(|rest| rest.strip_prefix(end)) {
             return Some(self.source.len() - after.trim_start_matches(is_space).len());
         }
         let after = rest.strip_prefix(end)?;
@@ -215,23 +199,13 @@ impl<'s> Lexer<'s> {
                 && let Some(end) = self.tag_end(self.at, end_marker, statement, statement)
             {
                 self.advance_to(end);
-                self.pieces.push(Piece::Tag {
-                    statement,
-                    tokens,
-                    line: start_line,
-                });
+                self.pieces.push(Piece::Tag { statement, tokens, line: start_line });
                 return Ok(());
             }
             let rest = self.rest();
             let Some(first) = rest.chars().next() else {
-                let what = if statement {
-                    "statement block"
-                } else {
-                    "print statement"
-                };
-                return self.error(format!(
-                    "unexpected end of template, expected 'end of {what}'."
-                ));
+                let what = if statement { "statement block" } else { "print statement" };
+                return self.error(format!("unexpected end of template, expected 'end of {what}'."));
             };
             if is_space(first) {
                 self.at = self.source.len() - rest.trim_start_matches(is_space).len();
@@ -247,8 +221,7 @@ impl<'s> Lexer<'s> {
                     ")" | "]" | "}" => match brackets.pop() {
                         Some(expected) if expected == operator => {}
                         Some(expected) => {
-                            return self
-                                .error(format!("unexpected '{operator}', expected '{expected}'"));
+                            return self.error(format!("unexpected '{operator}', expected '{expected}'"));
                         }
                         None => return self.error(format!("unexpected '{operator}'")),
                     },
@@ -272,9 +245,7 @@ impl<'s> Lexer<'s> {
             return Ok(Token::Integer(value));
         }
         if first == '_' || first.is_alphanumeric() {
-            let end = rest
-                .find(|c: char| c != '_' && !c.is_alphanumeric())
-                .unwrap_or(rest.len());
+            let end = rest.find(|c: char| c != '_' && !c.is_alphanumeric()).unwrap_or(rest.len());
             self.at += end;
             return Ok(Token::Name(rest[..end].to_owned()));
         }
@@ -288,10 +259,7 @@ impl<'s> Lexer<'s> {
             self.at += end + 1;
             return Ok(Token::Text(text));
         }
-        match OPERATORS
-            .iter()
-            .find(|operator| rest.starts_with(**operator))
-        {
+        match OPERATORS.iter().find(|operator| rest.starts_with(**operator)) {
             Some(operator) => {
                 self.at += operator.len();
                 Ok(Token::Operator(operator))
@@ -326,16 +294,11 @@ fn sign_at(source: &str, at: usize, signs: &[u8]) -> (Option<u8>, usize) {
 
 /// The length of the rest of a `{% raw %}` tag, after its marker and sign.
 fn raw_begin(text: &str) -> Option<usize> {
-    let after = text
-        .trim_start_matches(is_space)
-        .strip_prefix("raw")?
-        .trim_start_matches(is_space);
+    let after = text.trim_start_matches(is_space).strip_prefix("raw")?.trim_start_matches(is_space);
     if let Some(after) = after.strip_prefix("-%}") {
         return Some(text.len() - after.trim_start_matches(is_space).len());
     }
-    after
-        .strip_prefix("%}")
-        .map(|after| text.len() - after.len())
+    after.strip_prefix("%}").map(|after| text.len() - after.len())
 }
 
 /// Where the string literal that starts the text ends: the offset of its closing quote.

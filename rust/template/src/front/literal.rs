@@ -59,7 +59,6 @@ impl Literals {
 
     /// The literal that a name stands for.
     pub fn get(&self, name: &str) -> Option<&Literal> {
-        self.0
-            .get(name.strip_prefix(PREFIX)?.parse::<usize>().ok()?)
+        self.0.get(name.strip_prefix(PREFIX)?.parse::<usize>().ok()?)
     }
 }

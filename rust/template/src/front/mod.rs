@@ -20,8 +20,8 @@ mod walk;
 
 pub use content_format::ContentFormat;
 pub(crate) use program::{
-    Argument, BinaryOperator, CompareOperator, Expression, ForLoop, Load, MacroDefinition, Place,
-    Program, Statement, Target,
+    Argument, BinaryOperator, CompareOperator, Expression, ForLoop, Load, MacroDefinition, Place, Program,
+    Statement, Target,
 };
 
 use minijinja::machinery;
@@ -47,16 +47,12 @@ pub(crate) fn compile(source: &str) -> Outcome<Compiled> {
     stacker::grow(FRONT_STACK, || {
         let pieces = lexer::split(source)?;
         let rewritten = rewrite::rewrite(pieces)?;
-        let tree = machinery::parse(&rewritten.source, "template", SyntaxConfig::default())
-            .map_err(|error| TemplateError::Syntax {
-                message: error.to_string(),
-                line: error.line().unwrap_or(1),
+        let tree =
+            machinery::parse(&rewritten.source, "template", SyntaxConfig::default()).map_err(|error| {
+                TemplateError::Syntax { message: error.to_string(), line: error.line().unwrap_or(1) }
             })?;
         let content_format = content_format::detect(&tree, &rewritten.literals);
         let program = lower::lower(&tree, rewritten.literals, rewritten.has_generation)?;
-        Ok(Compiled {
-            program,
-            content_format,
-        })
+        Ok(Compiled { program, content_format })
     })
 }

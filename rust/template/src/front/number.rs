@@ -39,11 +39,7 @@ pub(super) fn float(text: &str) -> Option<(f64, usize)> {
     if !is_float {
         return None;
     }
-    text[..end]
-        .replace('_', "")
-        .parse()
-        .ok()
-        .map(|value| (value, end))
+    text[..end].replace('_', "").parse().ok().map(|value| (value, end))
 }
 
 /// An integer literal at the start, which must be a digit, and its length.
@@ -55,11 +51,7 @@ pub(super) fn integer(text: &str) -> (BigInt, usize) {
         Some(b'x') if bytes[0] == b'0' => 16,
         _ => 10,
     };
-    let is_digit = |at: usize| {
-        bytes
-            .get(at)
-            .is_some_and(|byte| char::from(*byte).is_digit(radix))
-    };
+    let is_digit = |at: usize| bytes.get(at).is_some_and(|byte| char::from(*byte).is_digit(radix));
     if radix != 10 {
         let mut end = 2;
         while is_digit(end) || bytes.get(end) == Some(&b'_') && is_digit(end + 1) {
@@ -80,8 +72,5 @@ pub(super) fn integer(text: &str) -> (BigInt, usize) {
         end += 1;
     }
     let body = text[..end].replace('_', "");
-    (
-        BigInt::parse_bytes(body.as_bytes(), 10).unwrap_or_default(),
-        end,
-    )
+    (BigInt::parse_bytes(body.as_bytes(), 10).unwrap_or_default(), end)
 }

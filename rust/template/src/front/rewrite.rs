@@ -56,18 +56,11 @@ pub(crate) fn rewrite(pieces: Vec<Piece>) -> Outcome<Rewritten> {
                 rewriter.out.push_str(&name);
                 rewriter.out.push_str(" }}");
             }
-            Piece::Tag {
-                statement,
-                tokens,
-                line,
-            } => rewriter.tag(statement, tokens, line)?,
+            Piece::Tag { statement, tokens, line } => rewriter.tag(statement, tokens, line)?,
         }
     }
     if rewriter.open.contains(&"endgeneration") {
-        return Err(syntax(
-            "Unexpected end of template. 'endgeneration' is missing.",
-            rewriter.line,
-        ));
+        return Err(syntax("Unexpected end of template. 'endgeneration' is missing.", rewriter.line));
     }
     Ok(Rewritten {
         source: rewriter.out,
@@ -77,23 +70,14 @@ pub(crate) fn rewrite(pieces: Vec<Piece>) -> Outcome<Rewritten> {
 }
 
 fn syntax(message: impl Into<String>, line: usize) -> TemplateError {
-    TemplateError::Syntax {
-        message: message.into(),
-        line,
-    }
+    TemplateError::Syntax { message: message.into(), line }
 }
 
 impl Rewriter {
     fn tag(&mut self, statement: bool, tokens: Vec<Located>, line: usize) -> Outcome<()> {
-        let operators = tokens
-            .iter()
-            .filter(|located| nests(&located.token))
-            .count();
+        let operators = tokens.iter().filter(|located| nests(&located.token)).count();
         if operators > MAX_NESTING {
-            return Err(syntax(
-                format!("more than {MAX_NESTING} operators in one tag"),
-                line,
-            ));
+            return Err(syntax(format!("more than {MAX_NESTING} operators in one tag"), line));
         }
         check_chained_tests(&tokens)?;
         if statement
@@ -115,10 +99,7 @@ impl Rewriter {
 
     fn statement(&mut self, mut tokens: Vec<Located>, line: usize) -> Outcome<()> {
         let keyword = match tokens.first() {
-            Some(Located {
-                token: Token::Name(name),
-                ..
-            }) => name.clone(),
+            Some(Located { token: Token::Name(name), .. }) => name.clone(),
             _ => return Err(syntax("tag name expected", line)),
         };
         match keyword.as_str() {
@@ -139,19 +120,13 @@ impl Rewriter {
             }
             "endgeneration" | "endcall" => {
                 if self.open.pop() != Some(&keyword) {
-                    return Err(syntax(
-                        format!("Encountered unknown tag '{keyword}'."),
-                        line,
-                    ));
+                    return Err(syntax(format!("Encountered unknown tag '{keyword}'."), line));
                 }
                 self.out.push_str("endcall");
                 self.write(tokens.split_off(1));
             }
             "do" => {
-                return Err(syntax(
-                    format!("Encountered unknown tag '{keyword}'."),
-                    line,
-                ));
+                return Err(syntax(format!("Encountered unknown tag '{keyword}'."), line));
             }
             "if" | "elif" => {
                 self.elifs += usize::from(keyword == "elif");
@@ -191,8 +166,7 @@ impl Rewriter {
 
     /// Puts parentheses around the iterable of a loop if it is a bare tuple.
     fn for_tag(&mut self, mut tokens: Vec<Located>) {
-        let is_name =
-            |located: &Located, name: &str| matches!(&located.token, Token::Name(n) if n == name);
+        let is_name = |located: &Located, name: &str| matches!(&located.token, Token::Name(n) if n == name);
         let Some(start) = tokens.iter().position(|located| is_name(located, "in")) else {
             return self.write(tokens);
         };
@@ -240,13 +214,7 @@ impl Rewriter {
                 // `x.0` is an item.
                 Token::Operator(".")
                     if ends_operand(before.as_ref())
-                        && matches!(
-                            tokens.peek(),
-                            Some(Located {
-                                token: Token::Integer(_),
-                                ..
-                            })
-                        ) =>
+                        && matches!(tokens.peek(), Some(Located { token: Token::Integer(_), .. })) =>
                 {
                     if let Some(Located { token: index, .. }) = tokens.next() {
                         self.out.push('[');
@@ -260,10 +228,8 @@ impl Rewriter {
                 Token::Text(first) => {
                     // Adjacent string literals are one, as in Python.
                     let mut text = first.clone();
-                    while let Some(Located {
-                        token: Token::Text(more),
-                        ..
-                    }) = tokens.next_if(|next| matches!(next.token, Token::Text(_)))
+                    while let Some(Located { token: Token::Text(more), .. }) =
+                        tokens.next_if(|next| matches!(next.token, Token::Text(_)))
                     {
                         text.push_str(&more);
                     }
@@ -273,19 +239,10 @@ impl Rewriter {
             }
             // MiniJinja would take a sign after a test for the start of its argument.
             let is_test = after_is && matches!(&token, Token::Name(name) if name != "not");
-            if is_test
-                && matches!(
-                    tokens.peek(),
-                    Some(Located {
-                        token: Token::Operator("+" | "-"),
-                        ..
-                    })
-                )
-            {
+            if is_test && matches!(tokens.peek(), Some(Located { token: Token::Operator("+" | "-"), .. })) {
                 self.out.push_str("()");
             }
-            after_is =
-                matches!(&token, Token::Name(name) if name == "is" || after_is && name == "not");
+            after_is = matches!(&token, Token::Name(name) if name == "is" || after_is && name == "not");
             before = Some(token);
         }
     }
@@ -301,19 +258,13 @@ impl Rewriter {
 /// Refuses `x is a is b`, as jinja2 does.
 fn check_chained_tests(tokens: &[Located]) -> Outcome<()> {
     let name = |at: usize| match tokens.get(at) {
-        Some(Located {
-            token: Token::Name(name),
-            ..
-        }) => Some(name.as_str()),
+        Some(Located { token: Token::Name(name), .. }) => Some(name.as_str()),
         _ => None,
     };
     for (at, located) in tokens.iter().enumerate() {
         let test = at + 1 + usize::from(name(at + 1) == Some("not"));
         if name(at) == Some("is") && name(test).is_some() && name(test + 1) == Some("is") {
-            return Err(syntax(
-                "You cannot chain multiple tests with is",
-                located.line,
-            ));
+            return Err(syntax("You cannot chain multiple tests with is", located.line));
         }
     }
     Ok(())
@@ -332,10 +283,7 @@ fn bracket(token: &Token) -> i32 {
 fn nests(token: &Token) -> bool {
     match token {
         Token::Operator(operator) => !matches!(*operator, "," | ":" | "=" | ")" | "]" | "}"),
-        Token::Name(name) => matches!(
-            name.as_str(),
-            "not" | "and" | "or" | "in" | "is" | "if" | "else"
-        ),
+        Token::Name(name) => matches!(name.as_str(), "not" | "and" | "or" | "in" | "is" | "if" | "else"),
         _ => false,
     }
 }

@@ -79,12 +79,7 @@ impl Scopes {
     }
 
     fn push(&mut self, parent: Option<usize>, function: usize) -> usize {
-        self.scopes.push(Scope {
-            parent,
-            function,
-            symbols: Symbols::default(),
-            slots: HashMap::new(),
-        });
+        self.scopes.push(Scope { parent, function, symbols: Symbols::default(), slots: HashMap::new() });
         self.scopes.len() - 1
     }
 
@@ -112,9 +107,7 @@ impl Scopes {
                 let load = match load {
                     RawLoad::Parameter => return None,
                     RawLoad::Missing => Load::Missing,
-                    RawLoad::Alias { scope: at, slot } => {
-                        Load::Alias(self.relative(scope, *at, *slot))
-                    }
+                    RawLoad::Alias { scope: at, slot } => Load::Alias(self.relative(scope, *at, *slot)),
                     RawLoad::Resolve => Load::Resolve(Arc::from(name.as_str())),
                 };
                 Some((slot, load))
@@ -124,10 +117,7 @@ impl Scopes {
 
     fn relative(&self, scope: usize, at: usize, slot: usize) -> Place {
         let depth = |scope: usize| self.functions[self.scopes[scope].function].depth;
-        Place {
-            up: depth(scope) - depth(at),
-            slot,
-        }
+        Place { up: depth(scope) - depth(at), slot }
     }
 
     fn find(&self, scope: usize, name: &str) -> Option<(usize, usize)> {
@@ -262,14 +252,8 @@ impl Scopes {
                 self.parameter(scope, node.id);
             }
             Expr::Var(node) => self.store(scope, node.id),
-            Expr::List(node) => node
-                .items
-                .iter()
-                .for_each(|item| self.target(scope, item, parameter)),
-            Expr::Tuple(node) => node
-                .items
-                .iter()
-                .for_each(|item| self.target(scope, item, parameter)),
+            Expr::List(node) => node.items.iter().for_each(|item| self.target(scope, item, parameter)),
+            Expr::Tuple(node) => node.items.iter().for_each(|item| self.target(scope, item, parameter)),
             Expr::GetAttr(node) => self.expression(scope, &node.expr),
             _ => {}
         }

@@ -6,9 +6,7 @@ use minijinja::machinery::ast::{self, Expr, Stmt};
 
 use super::literal::Literal;
 use super::lower::Lowering;
-use super::program::{
-    Expression, ForLoop, LoopTest, MacroDefinition, Parameter, Statement, Target,
-};
+use super::program::{Expression, ForLoop, LoopTest, MacroDefinition, Parameter, Statement, Target};
 use super::rewrite::GENERATION;
 use super::walk::reads;
 use crate::error::{Outcome, TemplateError};
@@ -29,11 +27,7 @@ impl Lowering {
     }
 
     /// Lowers the statements of a new scope, in which an unknown filter fails again when it is compiled.
-    fn inner_statements(
-        &mut self,
-        scope: usize,
-        statements: &[Stmt<'_>],
-    ) -> Outcome<Vec<Statement>> {
+    fn inner_statements(&mut self, scope: usize, statements: &[Stmt<'_>]) -> Outcome<Vec<Statement>> {
         let soft = std::mem::replace(&mut self.soft, false);
         let lowered = self.statements(scope, statements, false);
         self.soft = soft;
@@ -65,20 +59,14 @@ impl Lowering {
                 }
                 Statement::SetBlock {
                     target: self.target(scope, &node.target, top)?,
-                    filter: node
-                        .filter
-                        .as_ref()
-                        .map(|filter| self.expression(inner, filter))
-                        .transpose()?,
+                    filter: node.filter.as_ref().map(|filter| self.expression(inner, filter)).transpose()?,
                     body: self.inner_statements(inner, &node.body)?,
                     loads: self.scopes.loads(inner),
                 }
             }
             Stmt::WithBlock(node) => {
                 let inner = self.scopes.inner(scope);
-                node.assignments
-                    .iter()
-                    .for_each(|(target, _)| self.scopes.target(inner, target, true));
+                node.assignments.iter().for_each(|(target, _)| self.scopes.target(inner, target, true));
                 self.scopes.statements(inner, &node.body);
                 let mut assignments = Vec::with_capacity(node.assignments.len());
                 for (target, value) in &node.assignments {
@@ -86,11 +74,7 @@ impl Lowering {
                     assignments.push((self.target(inner, target, false)?, value));
                 }
                 let body = self.inner_statements(inner, &node.body)?;
-                Statement::With {
-                    assignments,
-                    body,
-                    loads: self.scopes.loads(inner),
-                }
+                Statement::With { assignments, body, loads: self.scopes.loads(inner) }
             }
             Stmt::FilterBlock(node) => {
                 let inner = self.scopes.inner(scope);
@@ -141,11 +125,7 @@ impl Lowering {
     }
 
     fn for_loop(&mut self, scope: usize, node: &ast::ForLoop<'_>) -> Outcome<ForLoop> {
-        let inner = if node.recursive {
-            self.scopes.function(scope)
-        } else {
-            self.scopes.inner(scope)
-        };
+        let inner = if node.recursive { self.scopes.function(scope) } else { self.scopes.inner(scope) };
         let uses_loop = node.recursive || reads(&node.body, "loop");
         let loop_slot = uses_loop.then(|| self.scopes.parameter(inner, "loop"));
         self.scopes.target(inner, &node.target, true);
@@ -181,15 +161,9 @@ impl Lowering {
 
     fn loop_target(&mut self, scope: usize, target: &Expr<'_>) -> Outcome<Target> {
         match target {
-            Expr::Var(node) => Ok(Target::Slot {
-                slot: self.own_slot(scope, node)?,
-                export: None,
-            }),
+            Expr::Var(node) => Ok(Target::Slot { slot: self.own_slot(scope, node)?, export: None }),
             Expr::List(node) => Ok(Target::Tuple(
-                node.items
-                    .iter()
-                    .map(|item| self.loop_target(scope, item))
-                    .collect::<Outcome<_>>()?,
+                node.items.iter().map(|item| self.loop_target(scope, item)).collect::<Outcome<_>>()?,
             )),
             other => Err(cannot_assign(other)),
         }
@@ -218,10 +192,7 @@ impl Lowering {
     fn own_slot(&self, scope: usize, node: &ast::Var<'_>) -> Outcome<usize> {
         match self.scopes.own_slot(scope, node.id) {
             Some(slot) if self.literals.get(node.id).is_none() => Ok(slot),
-            _ => Err(TemplateError::Syntax {
-                message: "can't assign to 'const'".to_owned(),
-                line: 0,
-            }),
+            _ => Err(TemplateError::Syntax { message: "can't assign to 'const'".to_owned(), line: 0 }),
         }
     }
 
@@ -271,26 +242,17 @@ impl Lowering {
         let without_default = names.len() - node.defaults.len();
         if names[..without_default].contains(&"caller") {
             return Err(TemplateError::Syntax {
-                message: "the special \"caller\" argument must be omitted or be given a default"
-                    .to_owned(),
-                line: usize::from(
-                    node.args
-                        .first()
-                        .map_or(0, |argument| argument.span().start_line),
-                ),
+                message: "the special \"caller\" argument must be omitted or be given a default".to_owned(),
+                line: usize::from(node.args.first().map_or(0, |argument| argument.span().start_line)),
             });
         }
         let mut parameters = Vec::with_capacity(names.len());
         for (at, &parameter) in names.iter().enumerate() {
-            let default = at
-                .checked_sub(without_default)
-                .and_then(|at| node.defaults.get(at));
+            let default = at.checked_sub(without_default).and_then(|at| node.defaults.get(at));
             parameters.push(Parameter {
                 name: Arc::from(parameter),
                 slot: self.scopes.own_slot(inner, parameter).unwrap_or_default(),
-                default: default
-                    .map(|default| self.expression(inner, default))
-                    .transpose()?,
+                default: default.map(|default| self.expression(inner, default)).transpose()?,
             });
         }
         let body = self.statements(inner, &node.body, false)?;
@@ -313,16 +275,9 @@ impl Lowering {
         let arguments = self.arguments(scope, &node.args)?;
         if let Expr::GetAttr(method) = &node.expr {
             let owner = Box::new(self.expression(scope, &method.expr)?);
-            return Ok(Expression::MethodCall {
-                owner,
-                name: Arc::from(method.name),
-                arguments,
-            });
+            return Ok(Expression::MethodCall { owner, name: Arc::from(method.name), arguments });
         }
-        Ok(Expression::Call(
-            Box::new(self.expression(scope, &node.expr)?),
-            arguments,
-        ))
+        Ok(Expression::Call(Box::new(self.expression(scope, &node.expr)?), arguments))
     }
 }
 

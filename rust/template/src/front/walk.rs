@@ -3,10 +3,7 @@
 use minijinja::machinery::ast::{CallArg, Expr, Stmt};
 
 /// Visits the values of arguments, in order.
-pub(super) fn each_argument<'x, 'a>(
-    arguments: &'x [CallArg<'a>],
-    visit: &mut dyn FnMut(&'x Expr<'a>),
-) {
+pub(super) fn each_argument<'x, 'a>(arguments: &'x [CallArg<'a>], visit: &mut dyn FnMut(&'x Expr<'a>)) {
     for argument in arguments {
         match argument {
             CallArg::Pos(value)
@@ -98,8 +95,7 @@ fn reads_in(statement: &Stmt<'_>, name: &str) -> bool {
             node.assignments.iter().any(|(_, value)| within(value)) || reads(&node.body, name)
         }
         Stmt::Set(node) => {
-            within(&node.expr)
-                || matches!(&node.target, Expr::GetAttr(target) if within(&target.expr))
+            within(&node.expr) || matches!(&node.target, Expr::GetAttr(target) if within(&target.expr))
         }
         Stmt::SetBlock(node) => node.filter.as_ref().is_some_and(within) || reads(&node.body, name),
         Stmt::AutoEscape(node) => within(&node.enabled) || reads(&node.body, name),

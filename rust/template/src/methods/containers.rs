@@ -20,10 +20,7 @@ pub(super) fn call(
             sequence_method(interpreter, owner, items, name, arguments)
         }
         Value::Range(_) => {
-            let items = Items {
-                items: owner.iterate(interpreter)?,
-                depth: 1,
-            };
+            let items = Items { items: owner.iterate(interpreter)?, depth: 1 };
             sequence_method(interpreter, owner, &items, name, arguments)
         }
         Value::Int(_) | Value::Big(_) | Value::Bool(_) => integer_method(owner, name, arguments),
@@ -39,9 +36,7 @@ pub(super) fn call(
                 interpreter.meter.allocate(bytes.len() * 2)?;
                 Ok(Value::text(hexadecimal(bytes)))
             }
-            _ => std::str::from_utf8(bytes)
-                .map(Value::text)
-                .map_err(|error| value_error(error.to_string())),
+            _ => std::str::from_utf8(bytes).map(Value::text).map_err(|error| value_error(error.to_string())),
         },
         Value::Object(object) => object_method(object, name, arguments),
         _ => Err(no_method(owner, name)),
@@ -49,10 +44,7 @@ pub(super) fn call(
 }
 
 fn no_method(owner: &Value, name: &str) -> crate::error::TemplateError {
-    type_error(format!(
-        "'{}' object has no method '{name}'",
-        owner.type_name()
-    ))
+    type_error(format!("'{}' object has no method '{name}'", owner.type_name()))
 }
 
 fn dict_method(
@@ -69,9 +61,7 @@ fn dict_method(
                 Some(key) => dict.get_str(key),
                 None => dict.get(&key)?,
             };
-            Ok(found
-                .cloned()
-                .unwrap_or_else(|| parameters.take_or(1, Value::None)))
+            Ok(found.cloned().unwrap_or_else(|| parameters.take_or(1, Value::None)))
         }
         "fromkeys" => crate::globals::call(interpreter, Function::DictFromKeys, arguments),
         _ => {
@@ -100,43 +90,23 @@ fn sequence_method(
             Ok(owner.clone())
         }
         "count" => {
-            let wanted = arguments
-                .bind_positional(name, 1, 1)?
-                .take_or(0, Value::None);
-            Ok(Value::size(
-                items
-                    .items
-                    .iter()
-                    .filter(|item| equal(item, &wanted))
-                    .count(),
-            ))
+            let wanted = arguments.bind_positional(name, 1, 1)?.take_or(0, Value::None);
+            Ok(Value::size(items.items.iter().filter(|item| equal(item, &wanted)).count()))
         }
         "index" => {
             let mut parameters = arguments.bind_positional(name, 3, 1)?;
             let wanted = parameters.take_or(0, Value::None);
             let length = i64::try_from(items.items.len()).unwrap_or(i64::MAX);
             let place = |at: i64| {
-                usize::try_from(if at < 0 {
-                    at.saturating_add(length).max(0)
-                } else {
-                    at.min(length)
-                })
+                usize::try_from(if at < 0 { at.saturating_add(length).max(0) } else { at.min(length) })
             };
             let start = place(parameters.integer(1, 0)?).unwrap_or(0);
             let stop = place(parameters.integer(2, i64::MAX)?).unwrap_or(0);
-            let found = items
-                .items
-                .iter()
-                .enumerate()
-                .take(stop)
-                .skip(start)
-                .find(|(_, item)| equal(item, &wanted));
+            let found =
+                items.items.iter().enumerate().take(stop).skip(start).find(|(_, item)| equal(item, &wanted));
             match found {
                 Some((at, _)) => Ok(Value::size(at)),
-                None => Err(value_error(format!(
-                    "{}.index(x): x not in {0}",
-                    owner.type_name()
-                ))),
+                None => Err(value_error(format!("{}.index(x): x not in {0}", owner.type_name()))),
             }
         }
         _ => Err(no_method(owner, name)),
@@ -187,17 +157,11 @@ fn object_method(object: &Rc<Object>, name: &str, arguments: Arguments) -> Outco
             cycler.position.set(0);
             Ok(Value::None)
         }
-        _ => Err(type_error(format!(
-            "'{}' object has no method '{name}'",
-            object.type_name()
-        ))),
+        _ => Err(type_error(format!("'{}' object has no method '{name}'", object.type_name()))),
     }
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

@@ -33,22 +33,13 @@ pub(super) fn format(
     text: &Text,
     arguments: &Arguments,
 ) -> Outcome<Value> {
-    let mut formatter = Formatter {
-        arguments,
-        numbering: Numbering::Unknown,
-        markup: text.markup,
-    };
+    let mut formatter = Formatter { arguments, numbering: Numbering::Unknown, markup: text.markup };
     let out = formatter.expand(interpreter, &text.text, MAX_FIELD_DEPTH)?;
     Ok(Value::text_like(text, out))
 }
 
 impl Formatter<'_> {
-    fn expand(
-        &mut self,
-        interpreter: &mut Interpreter<'_>,
-        format: &str,
-        depth: usize,
-    ) -> Outcome<String> {
+    fn expand(&mut self, interpreter: &mut Interpreter<'_>, format: &str, depth: usize) -> Outcome<String> {
         if depth == 0 {
             return Err(value_error("Max string recursion exceeded"));
         }
@@ -76,18 +67,9 @@ impl Formatter<'_> {
     }
 
     /// Formats one field: `name!conversion:specification`.
-    fn field(
-        &mut self,
-        interpreter: &mut Interpreter<'_>,
-        field: &str,
-        depth: usize,
-    ) -> Outcome<String> {
-        let bracketed = field
-            .find(['[', '!', ':'])
-            .filter(|&at| field[at..].starts_with('['));
-        let search = bracketed
-            .and_then(|at| field[at..].rfind(']').map(|end| at + end))
-            .unwrap_or(0);
+    fn field(&mut self, interpreter: &mut Interpreter<'_>, field: &str, depth: usize) -> Outcome<String> {
+        let bracketed = field.find(['[', '!', ':']).filter(|&at| field[at..].starts_with('['));
+        let search = bracketed.and_then(|at| field[at..].rfind(']').map(|end| at + end)).unwrap_or(0);
         let split = field[search..].find(['!', ':']).map(|at| at + search);
         let (path, tail) = split.map_or((field, ""), |at| field.split_at(at));
         let (conversion, spec) = match tail.strip_prefix('!') {
@@ -117,11 +99,7 @@ impl Formatter<'_> {
         };
         let safe = matches!(&value, Value::Str(text) if text.markup);
         let formatted = format_value(interpreter, &value, &spec)?;
-        Ok(if self.markup && !safe {
-            escape(&formatted)
-        } else {
-            formatted
-        })
+        Ok(if self.markup && !safe { escape(&formatted) } else { formatted })
     }
 
     /// The value of a path such as `0.name[key]`.
@@ -144,9 +122,7 @@ impl Formatter<'_> {
                     return Err(value_error("Missing ']' in format string"));
                 };
                 let key = match rest[1..end].parse::<i64>() {
-                    Ok(index) if rest[1..end].bytes().all(|b| b.is_ascii_digit()) => {
-                        Value::Int(index)
-                    }
+                    Ok(index) if rest[1..end].bytes().all(|b| b.is_ascii_digit()) => Value::Int(index),
                     _ => Value::text(&rest[1..end]),
                 };
                 value = item(interpreter, &value, &key)?;
@@ -189,22 +165,14 @@ impl Formatter<'_> {
         };
         let found = match number {
             Some(at) => self.arguments.positional.get(at),
-            None => self
-                .arguments
-                .named
-                .iter()
-                .find(|(known, _)| **known == *name)
-                .map(|(_, value)| value),
+            None => self.arguments.named.iter().find(|(known, _)| **known == *name).map(|(_, value)| value),
         };
         found.cloned().ok_or_else(|| match number {
             Some(at) => TemplateError::Operation {
                 exception: "IndexError",
                 message: format!("Replacement index {at} out of range for positional args tuple"),
             },
-            None => TemplateError::Operation {
-                exception: "KeyError",
-                message: format!("'{name}'"),
-            },
+            None => TemplateError::Operation { exception: "KeyError", message: format!("'{name}'") },
         })
     }
 }

@@ -72,10 +72,7 @@ impl Spec {
 }
 
 fn take_number(text: &[char]) -> Outcome<Option<(usize, &[char])>> {
-    let end = text
-        .iter()
-        .position(|c| !c.is_ascii_digit())
-        .unwrap_or(text.len());
+    let end = text.iter().position(|c| !c.is_ascii_digit()).unwrap_or(text.len());
     if end == 0 {
         return Ok(None);
     }
@@ -87,20 +84,12 @@ fn take_number(text: &[char]) -> Outcome<Option<(usize, &[char])>> {
 }
 
 /// Python's `format(value, spec)`.
-pub(super) fn format_value(
-    interpreter: &mut Interpreter<'_>,
-    value: &Value,
-    spec: &str,
-) -> Outcome<String> {
+pub(super) fn format_value(interpreter: &mut Interpreter<'_>, value: &Value, spec: &str) -> Outcome<String> {
     if spec.is_empty() {
         return Ok(value.to_text(interpreter)?.text.to_string());
     }
-    let unsupported = || {
-        type_error(format!(
-            "unsupported format string passed to {}.__format__",
-            value.type_name()
-        ))
-    };
+    let unsupported =
+        || type_error(format!("unsupported format string passed to {}.__format__", value.type_name()));
     let parsed = Spec::parse(spec)?;
     interpreter.meter.allocate(parsed.width.saturating_mul(4))?;
     interpreter.meter.allocate(parsed.precision.unwrap_or(0))?;
@@ -115,10 +104,7 @@ pub(super) fn format_value(
 }
 
 fn unknown_kind(kind: char, value: &Value) -> TemplateError {
-    value_error(format!(
-        "Unknown format code '{kind}' for object of type '{}'",
-        value.type_name()
-    ))
+    value_error(format!("Unknown format code '{kind}' for object of type '{}'", value.type_name()))
 }
 
 fn format_text(text: &str, spec: &Spec) -> Outcome<String> {
@@ -151,11 +137,7 @@ pub(super) fn pad(spec: &Spec, sign: &str, body: &str, default_align: char) -> S
     let filled = |count: usize| fill.to_string().repeat(count);
     match align {
         '<' => format!("{sign}{body}{}", filled(missing)),
-        '^' => format!(
-            "{}{sign}{body}{}",
-            filled(missing / 2),
-            filled(missing - missing / 2)
-        ),
+        '^' => format!("{}{sign}{body}{}", filled(missing / 2), filled(missing - missing / 2)),
         '=' => format!("{sign}{}{body}", filled(missing)),
         _ => format!("{}{sign}{body}", filled(missing)),
     }
@@ -176,8 +158,7 @@ fn grouped(digits: &str, rest: &str, sign: &str, spec: &Spec, group: usize) -> S
         return digits.to_owned();
     };
     let mut digits = digits.to_owned();
-    let zeros =
-        spec.zero && spec.align.is_none() || spec.fill == Some('0') && spec.align == Some('=');
+    let zeros = spec.zero && spec.align.is_none() || spec.fill == Some('0') && spec.align == Some('=');
     if zeros {
         let room = spec.width.saturating_sub(sign.len() + rest.len());
         while digits.len() + digits.len().saturating_sub(1) / group < room {
@@ -206,14 +187,10 @@ pub(super) fn format_integer(integer: &Integer, spec: &Spec, value: &Value) -> O
         return format_float(float, spec, value);
     }
     if spec.no_negative_zero {
-        return Err(value_error(
-            "Negative zero coercion (z) not allowed in integer format specifier",
-        ));
+        return Err(value_error("Negative zero coercion (z) not allowed in integer format specifier"));
     }
     if spec.precision.is_some() {
-        return Err(value_error(
-            "Precision not allowed in integer format specifier",
-        ));
+        return Err(value_error("Precision not allowed in integer format specifier"));
     }
     let big = integer.to_big();
     let negative = big.sign() == num_bigint::Sign::Minus;
@@ -249,8 +226,7 @@ pub(super) fn format_float(float: f64, spec: &Spec, value: &Value) -> Outcome<St
             if float.is_nan() { "NAN" } else { "INF" }.to_owned()
         }
         _ if !finite => {
-            if float.is_nan() { "nan" } else { "inf" }.to_owned()
-                + if kind == '%' { "%" } else { "" }
+            if float.is_nan() { "nan" } else { "inf" }.to_owned() + if kind == '%' { "%" } else { "" }
         }
         'f' | 'F' => fixed(float, precision),
         'e' => scientific(float, precision),
@@ -266,15 +242,9 @@ pub(super) fn format_float(float: f64, spec: &Spec, value: &Value) -> Outcome<St
     };
     let zero = spec.no_negative_zero && !body.contains(|c: char| ('1'..='9').contains(&c));
     let sign = sign_text(float.is_sign_negative() && !float.is_nan() && !zero, spec);
-    let end = body
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(body.len());
+    let end = body.find(|c: char| !c.is_ascii_digit()).unwrap_or(body.len());
     let body = if finite && end > 0 {
-        format!(
-            "{}{}",
-            grouped(&body[..end], &body[end..], sign, spec, 3),
-            &body[end..]
-        )
+        format!("{}{}", grouped(&body[..end], &body[end..], sign, spec, 3), &body[end..])
     } else {
         body
     };
@@ -285,10 +255,7 @@ pub(super) fn format_float(float: f64, spec: &Spec, value: &Value) -> Outcome<St
 fn general_or_exponent(float: f64, precision: usize) -> String {
     let precision = precision.max(1);
     let text = scientific(float, precision - 1);
-    let exponent: i64 = text
-        .split_once('e')
-        .and_then(|(_, e)| e.parse().ok())
-        .unwrap_or(0);
+    let exponent: i64 = text.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
     if exponent >= i64::try_from(precision).unwrap_or(i64::MAX) - 1 && exponent >= 1 {
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "+00"));
         let mantissa = if mantissa.contains('.') {
@@ -302,9 +269,5 @@ fn general_or_exponent(float: f64, precision: usize) -> String {
 }
 
 fn with_decimal(text: &str) -> String {
-    if text.contains(['.', 'e']) {
-        text.to_owned()
-    } else {
-        format!("{text}.0")
-    }
+    if text.contains(['.', 'e']) { text.to_owned() } else { format!("{text}.0") }
 }

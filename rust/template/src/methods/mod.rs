@@ -73,20 +73,13 @@ const STRING: [&str; 47] = [
 pub(crate) fn exists(owner: &Value, name: &str) -> bool {
     match owner {
         Value::Str(text) => {
-            STRING.contains(&name)
-                || text.markup && matches!(name, "striptags" | "unescape" | "escape")
+            STRING.contains(&name) || text.markup && matches!(name, "striptags" | "unescape" | "escape")
         }
-        Value::Dict(_) => matches!(
-            name,
-            "copy" | "fromkeys" | "get" | "items" | "keys" | "values"
-        ),
+        Value::Dict(_) => matches!(name, "copy" | "fromkeys" | "get" | "items" | "keys" | "values"),
         Value::List(_) => matches!(name, "copy" | "count" | "index"),
         Value::Tuple(_) | Value::Range(_) => matches!(name, "count" | "index"),
         Value::Int(_) | Value::Big(_) | Value::Bool(_) => {
-            matches!(
-                name,
-                "as_integer_ratio" | "bit_count" | "bit_length" | "conjugate"
-            )
+            matches!(name, "as_integer_ratio" | "bit_count" | "bit_length" | "conjugate")
         }
         Value::Float(_) => matches!(name, "conjugate" | "is_integer"),
         Value::Bytes(_) => matches!(name, "decode" | "hex"),
@@ -120,9 +113,6 @@ pub(crate) fn call(
 fn not_text(method: &str, value: &Value) -> crate::error::TemplateError {
     match value.require_defined() {
         Err(error) => error,
-        Ok(()) => type_error(format!(
-            "{method}() argument must be str, not {}",
-            value.type_name()
-        )),
+        Ok(()) => type_error(format!("{method}() argument must be str, not {}", value.type_name())),
     }
 }

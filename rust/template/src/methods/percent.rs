@@ -20,9 +20,7 @@ pub(crate) fn percent_format(
     single: bool,
 ) -> Outcome<Value> {
     let mapping = match arguments.positional.first() {
-        Some(value) if single && matches!(value, Value::Dict(_) | Value::List(_)) => {
-            Some(value.clone())
-        }
+        Some(value) if single && matches!(value, Value::Dict(_) | Value::List(_)) => Some(value.clone()),
         _ => None,
     };
     let mut values = arguments.positional.into_iter();
@@ -38,11 +36,7 @@ pub(crate) fn percent_format(
             key = Some(&after[..end]);
             rest = &after[end + 1..];
         }
-        let mut next = || {
-            values
-                .next()
-                .ok_or_else(|| type_error("not enough arguments for format string"))
-        };
+        let mut next = || values.next().ok_or_else(|| type_error("not enough arguments for format string"));
         let (spec, after) = parse(rest, &mut next)?;
         rest = after;
         let kind = spec.kind.unwrap_or('%');
@@ -57,26 +51,20 @@ pub(crate) fn percent_format(
                 let Some(Value::Dict(dict)) = &mapping else {
                     return Err(type_error("format requires a mapping"));
                 };
-                dict.get_str(key)
-                    .cloned()
-                    .ok_or_else(|| TemplateError::Operation {
-                        exception: "KeyError",
-                        message: format!("'{key}'"),
-                    })?
+                dict.get_str(key).cloned().ok_or_else(|| TemplateError::Operation {
+                    exception: "KeyError",
+                    message: format!("'{key}'"),
+                })?
             }
         };
-        interpreter
-            .meter
-            .allocate(out.len().saturating_add(spec.width.saturating_mul(4)))?;
+        interpreter.meter.allocate(out.len().saturating_add(spec.width.saturating_mul(4)))?;
         interpreter.meter.allocate(spec.precision.unwrap_or(0))?;
         out.push_str(&convert(interpreter, &spec, kind, &value, format.markup)?);
     }
     out.push_str(rest);
     interpreter.meter.allocate(out.len())?;
     if !named && mapping.is_none() && values.next().is_some() {
-        return Err(type_error(
-            "not all arguments converted during string formatting",
-        ));
+        return Err(type_error("not all arguments converted during string formatting"));
     }
     Ok(Value::text_like(format, out))
 }
@@ -99,11 +87,7 @@ fn closing(text: &str) -> Option<usize> {
 fn parse<'t>(text: &'t str, next: &mut dyn FnMut() -> Outcome<Value>) -> Outcome<(Spec, &'t str)> {
     let mut spec = Spec::default();
     let mut rest = text;
-    while let Some(flag) = rest
-        .chars()
-        .next()
-        .filter(|c| matches!(c, '-' | '+' | ' ' | '#' | '0'))
-    {
+    while let Some(flag) = rest.chars().next().filter(|c| matches!(c, '-' | '+' | ' ' | '#' | '0')) {
         match flag {
             '-' => spec.align = Some('<'),
             '+' => spec.sign = Some('+'),
@@ -118,23 +102,15 @@ fn parse<'t>(text: &'t str, next: &mut dyn FnMut() -> Outcome<Value>) -> Outcome
         if let Some(after) = rest.strip_prefix('*') {
             *rest = after;
             let width = next()?;
-            return width
-                .as_index()
-                .map(Some)
-                .ok_or_else(|| type_error("* wants int"));
+            return width.as_index().map(Some).ok_or_else(|| type_error("* wants int"));
         }
-        let end = rest
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(rest.len());
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let (digits, after) = rest.split_at(end);
         *rest = after;
         if digits.is_empty() {
             return Ok(None);
         }
-        digits
-            .parse()
-            .map(Some)
-            .map_err(|_| value_error("width too big"))
+        digits.parse().map(Some).map_err(|_| value_error("width too big"))
     };
     if let Some(width) = number(&mut rest)? {
         if width < 0 {
@@ -147,10 +123,7 @@ fn parse<'t>(text: &'t str, next: &mut dyn FnMut() -> Outcome<Value>) -> Outcome
         spec.precision = Some(usize::try_from(number(&mut rest)?.unwrap_or(0)).unwrap_or(0));
     }
     rest = rest.trim_start_matches(['h', 'l', 'L']);
-    let kind = rest
-        .chars()
-        .next()
-        .ok_or_else(|| value_error("incomplete format"))?;
+    let kind = rest.chars().next().ok_or_else(|| value_error("incomplete format"))?;
     spec.kind = Some(kind);
     Ok((spec, &rest[kind.len_utf8()..]))
 }
@@ -163,10 +136,7 @@ fn convert(
     markup: bool,
 ) -> Outcome<String> {
     // Python pads texts with spaces even where zeros are asked for.
-    let unfilled = Spec {
-        zero: false,
-        ..spec.clone()
-    };
+    let unfilled = Spec { zero: false, ..spec.clone() };
     match kind {
         's' | 'r' | 'a' => {
             let mut text = String::new();
@@ -179,18 +149,15 @@ fn convert(
             if markup && !(safe && kind == 's') {
                 text = escape(&text);
             }
-            let cut = spec.precision.map_or(text.as_str(), |precision| {
-                &text[..byte_offset(&text, precision)]
-            });
+            let cut =
+                spec.precision.map_or(text.as_str(), |precision| &text[..byte_offset(&text, precision)]);
             Ok(pad(&unfilled, "", cut, '>'))
         }
         'c' => match value {
             Value::Str(text) if length(&text.text) == 1 => Ok(pad(&unfilled, "", &text.text, '>')),
             other => {
-                let code = other
-                    .as_index()
-                    .and_then(|code| u32::try_from(code).ok())
-                    .and_then(char::from_u32);
+                let code =
+                    other.as_index().and_then(|code| u32::try_from(code).ok()).and_then(char::from_u32);
                 let character = code.ok_or_else(|| type_error("%c requires int or char"))?;
                 Ok(pad(&unfilled, "", &character.to_string(), '>'))
             }
@@ -213,14 +180,7 @@ fn convert(
                 )));
             };
             let kind = if matches!(kind, 'i' | 'u') { 'd' } else { kind };
-            convert_integer(
-                &integer,
-                &Spec {
-                    kind: Some(kind),
-                    ..spec.clone()
-                },
-                value,
-            )
+            convert_integer(&integer, &Spec { kind: Some(kind), ..spec.clone() }, value)
         }
         'e' | 'E' | 'f' | 'F' | 'g' | 'G' => {
             let float = match value {
@@ -229,47 +189,24 @@ fn convert(
             };
             let Some(float) = float else {
                 value.require_defined()?;
-                return Err(type_error(format!(
-                    "must be real number, not {}",
-                    value.type_name()
-                )));
+                return Err(type_error(format!("must be real number, not {}", value.type_name())));
             };
-            format_float(
-                float,
-                &Spec {
-                    zero: spec.zero && spec.align.is_none(),
-                    ..spec.clone()
-                },
-                value,
-            )
+            format_float(float, &Spec { zero: spec.zero && spec.align.is_none(), ..spec.clone() }, value)
         }
-        other => Err(value_error(format!(
-            "unsupported format character '{other}'"
-        ))),
+        other => Err(value_error(format!("unsupported format character '{other}'"))),
     }
 }
 
 fn convert_integer(integer: &Integer, spec: &Spec, value: &Value) -> Outcome<String> {
     let zero = spec.zero && spec.align.is_none();
-    let digits = Spec {
-        precision: None,
-        zero,
-        ..spec.clone()
-    };
+    let digits = Spec { precision: None, zero, ..spec.clone() };
     let Some(precision) = spec.precision else {
         return format_integer(integer, &digits, value);
     };
     // A precision is the least number of digits.
-    let bare = Spec {
-        width: 0,
-        sign: None,
-        alternate: false,
-        ..digits.clone()
-    };
+    let bare = Spec { width: 0, sign: None, alternate: false, ..digits.clone() };
     let text = format_integer(integer, &bare, value)?;
-    let (negative, body) = text
-        .strip_prefix('-')
-        .map_or((false, &*text), |body| (true, body));
+    let (negative, body) = text.strip_prefix('-').map_or((false, &*text), |body| (true, body));
     let sign = match spec.sign {
         _ if negative => "-",
         Some('+') => "+",

@@ -14,41 +14,22 @@ struct Window<'t> {
 }
 
 fn window<'t>(text: &'t str, parameters: &mut Parameters) -> Outcome<Option<Window<'t>>> {
-    let (start, end) = (
-        parameters.optional_integer(1)?,
-        parameters.optional_integer(2)?,
-    );
+    let (start, end) = (parameters.optional_integer(1)?, parameters.optional_integer(2)?);
     if start.is_none() && end.is_none() {
-        return Ok(Some(Window {
-            part: text,
-            before: 0,
-        }));
+        return Ok(Some(Window { part: text, before: 0 }));
     }
     let total = i64::try_from(length(text)).unwrap_or(i64::MAX);
     let place = |at: i64| {
-        if at < 0 {
-            at.saturating_add(total).max(0)
-        } else {
-            at
-        }
+        if at < 0 { at.saturating_add(total).max(0) } else { at }
     };
-    let (start, end) = (
-        place(start.unwrap_or(0)),
-        place(end.unwrap_or(total)).min(total),
-    );
+    let (start, end) = (place(start.unwrap_or(0)), place(end.unwrap_or(total)).min(total));
     if start > end {
         return Ok(None);
     }
-    let (before, end) = (
-        usize::try_from(start).unwrap_or(0),
-        usize::try_from(end).unwrap_or(0),
-    );
+    let (before, end) = (usize::try_from(start).unwrap_or(0), usize::try_from(end).unwrap_or(0));
     let from = byte_offset(text, before);
     let to = from + byte_offset(&text[from..], end - before);
-    Ok(Some(Window {
-        part: &text[from..to],
-        before,
-    }))
+    Ok(Some(Window { part: &text[from..to], before }))
 }
 
 /// `find`, `rfind`, `index` and `rindex`.
@@ -80,11 +61,7 @@ pub(super) fn find(
 }
 
 /// `count`.
-pub(super) fn count(
-    interpreter: &mut Interpreter<'_>,
-    text: &Text,
-    arguments: Arguments,
-) -> Outcome<Value> {
+pub(super) fn count(interpreter: &mut Interpreter<'_>, text: &Text, arguments: Arguments) -> Outcome<Value> {
     let mut parameters = arguments.bind_positional("count", 3, 1)?;
     let wanted = parameters.take_or(0, Value::None);
     let Value::Str(wanted) = &wanted else {

@@ -25,26 +25,15 @@ pub(super) fn split(
             return Err(value_error("empty separator"));
         }
         Value::Str(separator) if from_right => {
-            let mut parts: Vec<&str> = text
-                .text
-                .rsplitn(most.saturating_add(1), &*separator.text)
-                .collect();
+            let mut parts: Vec<&str> = text.text.rsplitn(most.saturating_add(1), &*separator.text).collect();
             parts.reverse();
             parts
         }
-        Value::Str(separator) => text
-            .text
-            .splitn(most.saturating_add(1), &*separator.text)
-            .collect(),
+        Value::Str(separator) => text.text.splitn(most.saturating_add(1), &*separator.text).collect(),
         other => return Err(not_text(method, other)),
     };
     interpreter.meter.allocate_items(parts.len())?;
-    Ok(Value::list(
-        parts
-            .into_iter()
-            .map(|part| Value::text_like(text, part))
-            .collect(),
-    ))
+    Ok(Value::list(parts.into_iter().map(|part| Value::text_like(text, part)).collect()))
 }
 
 fn split_whitespace(text: &str, most: usize) -> Vec<&str> {
@@ -70,11 +59,8 @@ fn rsplit_whitespace(text: &str, most: usize) -> Vec<&str> {
             parts.push(rest);
             break;
         }
-        let start = rest
-            .char_indices()
-            .rev()
-            .find(|&(_, c)| is_space(c))
-            .map_or(0, |(at, c)| at + c.len_utf8());
+        let start =
+            rest.char_indices().rev().find(|&(_, c)| is_space(c)).map_or(0, |(at, c)| at + c.len_utf8());
         parts.push(&rest[start..]);
         rest = rest[..start].trim_end_matches(is_space);
     }
@@ -84,35 +70,20 @@ fn rsplit_whitespace(text: &str, most: usize) -> Vec<&str> {
 
 /// `partition` and, from the right, `rpartition`.
 pub(super) fn partition(text: &Text, arguments: Arguments, from_right: bool) -> Outcome<Value> {
-    let separator = arguments
-        .bind_positional("partition", 1, 1)?
-        .take_or(0, Value::None);
+    let separator = arguments.bind_positional("partition", 1, 1)?.take_or(0, Value::None);
     let Value::Str(separator) = &separator else {
         return Err(not_text("partition", &separator));
     };
     if separator.text.is_empty() {
         return Err(value_error("empty separator"));
     }
-    let found = if from_right {
-        text.text.rfind(&*separator.text)
-    } else {
-        text.text.find(&*separator.text)
-    };
+    let found = if from_right { text.text.rfind(&*separator.text) } else { text.text.find(&*separator.text) };
     let parts = match found {
-        Some(at) => [
-            &text.text[..at],
-            &separator.text,
-            &text.text[at + separator.text.len()..],
-        ],
+        Some(at) => [&text.text[..at], &separator.text, &text.text[at + separator.text.len()..]],
         None if from_right => ["", "", &text.text],
         None => [&*text.text, "", ""],
     };
-    Ok(Value::tuple(
-        parts
-            .into_iter()
-            .map(|part| Value::text_like(text, part))
-            .collect(),
-    ))
+    Ok(Value::tuple(parts.into_iter().map(|part| Value::text_like(text, part)).collect()))
 }
 
 /// `splitlines`.
@@ -125,12 +96,7 @@ pub(super) fn splitlines(
     let lines = lines(&text.text, parameters.flag(0, false));
     interpreter.meter.allocate(text.text.len())?;
     interpreter.meter.allocate_items(lines.len())?;
-    Ok(Value::list(
-        lines
-            .into_iter()
-            .map(|line| Value::text_like(text, line))
-            .collect(),
-    ))
+    Ok(Value::list(lines.into_iter().map(|line| Value::text_like(text, line)).collect()))
 }
 
 /// The lines of a text, by Python's many line ends.
@@ -138,8 +104,7 @@ pub(crate) fn lines(text: &str, keep_ends: bool) -> Vec<&str> {
     let ends = |c: char| {
         matches!(
             c,
-            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'
-                ..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
         )
     };
     let mut lines = Vec::new();
@@ -149,16 +114,8 @@ pub(crate) fn lines(text: &str, keep_ends: bool) -> Vec<&str> {
             lines.push(rest);
             break;
         };
-        let after = if rest[at..].starts_with("\r\n") {
-            at + 2
-        } else {
-            at + end.len_utf8()
-        };
-        lines.push(if keep_ends {
-            &rest[..after]
-        } else {
-            &rest[..at]
-        });
+        let after = if rest[at..].starts_with("\r\n") { at + 2 } else { at + end.len_utf8() };
+        lines.push(if keep_ends { &rest[..after] } else { &rest[..at] });
         rest = &rest[after..];
     }
     lines

@@ -42,15 +42,11 @@ pub(super) fn call(
         "rpartition" => split::partition(subject, arguments, true),
         "splitlines" => split::splitlines(interpreter, subject, arguments),
         "startswith" | "endswith" => search::affix(subject, name, arguments),
-        "find" | "rfind" | "index" | "rindex" => {
-            search::find(interpreter, subject, name, arguments)
-        }
+        "find" | "rfind" | "index" | "rindex" => search::find(interpreter, subject, name, arguments),
         "count" => search::count(interpreter, subject, arguments),
         "replace" => replace(interpreter, subject, arguments),
         "removeprefix" | "removesuffix" => {
-            let affix = arguments
-                .bind_positional(name, 1, 1)?
-                .take_or(0, Value::None);
+            let affix = arguments.bind_positional(name, 1, 1)?.take_or(0, Value::None);
             let Value::Str(affix) = &affix else {
                 return Err(not_text(name, &affix));
             };
@@ -67,9 +63,7 @@ pub(super) fn call(
         "expandtabs" => expand_tabs(interpreter, subject, arguments),
         "format" => format::format(interpreter, subject, &arguments),
         "format_map" => {
-            let mapping = arguments
-                .bind_positional(name, 1, 1)?
-                .take_or(0, Value::None);
+            let mapping = arguments.bind_positional(name, 1, 1)?.take_or(0, Value::None);
             let Value::Dict(dict) = &mapping else {
                 return Err(type_error("format_map() argument must be a mapping"));
             };
@@ -80,10 +74,7 @@ pub(super) fn call(
             format::format(
                 interpreter,
                 subject,
-                &Arguments {
-                    positional: Vec::new(),
-                    named: named.collect(),
-                },
+                &Arguments { positional: Vec::new(), named: named.collect() },
             )
         }
         "encode" => {
@@ -96,15 +87,9 @@ pub(super) fn call(
         "striptags" => Ok(Value::text(text::strip_tags(source))),
         "unescape" => Ok(Value::text(text::unescape(source))),
         "escape" => {
-            let value = arguments
-                .bind_positional(name, 1, 1)?
-                .take_or(0, Value::None)
-                .to_text(interpreter)?;
-            Ok(if value.markup {
-                Value::Str(value)
-            } else {
-                Value::markup(text::escape(&value.text))
-            })
+            let value =
+                arguments.bind_positional(name, 1, 1)?.take_or(0, Value::None).to_text(interpreter)?;
+            Ok(if value.markup { Value::Str(value) } else { Value::markup(text::escape(&value.text)) })
         }
         _ => Err(type_error(format!("'str' object has no method '{name}'"))),
     }
@@ -127,9 +112,7 @@ fn casefolded(text: &str) -> String {
 }
 
 fn strip(subject: &Text, name: &str, arguments: Arguments) -> Outcome<Value> {
-    let characters = arguments
-        .bind_positional(name, 1, 0)?
-        .take_or(0, Value::None);
+    let characters = arguments.bind_positional(name, 1, 0)?.take_or(0, Value::None);
     let within: Box<dyn Fn(char) -> bool> = match &characters {
         Value::None => Box::new(is_space),
         Value::Str(set) => {
@@ -152,25 +135,11 @@ fn strip(subject: &Text, name: &str, arguments: Arguments) -> Outcome<Value> {
     })
 }
 
-fn replace(
-    interpreter: &mut Interpreter<'_>,
-    subject: &Text,
-    arguments: Arguments,
-) -> Outcome<Value> {
+fn replace(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments) -> Outcome<Value> {
     let mut parameters = arguments.bind_positional("replace", 3, 2)?;
-    let (old, new) = (
-        parameters.take_or(0, Value::None),
-        parameters.take_or(1, Value::None),
-    );
+    let (old, new) = (parameters.take_or(0, Value::None), parameters.take_or(1, Value::None));
     let (Value::Str(old), Value::Str(new)) = (&old, &new) else {
-        return Err(not_text(
-            "replace",
-            if matches!(old, Value::Str(_)) {
-                &new
-            } else {
-                &old
-            },
-        ));
+        return Err(not_text("replace", if matches!(old, Value::Str(_)) { &new } else { &old }));
     };
     let most = usize::try_from(parameters.integer(2, -1)?).unwrap_or(usize::MAX);
     let source = &*subject.text;
@@ -180,27 +149,15 @@ fn replace(
         Arc::clone(&new.text)
     };
     interpreter.meter.spend(source.len() / 64)?;
-    let found = if old.text.is_empty() {
-        length(source) + 1
-    } else {
-        source.matches(&*old.text).count()
-    };
-    interpreter.meter.allocate(
-        source
-            .len()
-            .saturating_add(found.min(most).saturating_mul(replacement.len())),
-    )?;
-    Ok(Value::text_like(
-        subject,
-        source.replacen(&*old.text, &replacement, most),
-    ))
+    let found = if old.text.is_empty() { length(source) + 1 } else { source.matches(&*old.text).count() };
+    interpreter
+        .meter
+        .allocate(source.len().saturating_add(found.min(most).saturating_mul(replacement.len())))?;
+    Ok(Value::text_like(subject, source.replacen(&*old.text, &replacement, most)))
 }
 
 fn join(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments) -> Outcome<Value> {
-    let items = arguments
-        .bind_positional("join", 1, 1)?
-        .take_or(0, Value::None)
-        .iterate(interpreter)?;
+    let items = arguments.bind_positional("join", 1, 1)?.take_or(0, Value::None).iterate(interpreter)?;
     let mut out = String::new();
     for (at, item) in items.iter().enumerate() {
         let part = match item {
@@ -213,9 +170,7 @@ fn join(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments)
                 )));
             }
         };
-        interpreter
-            .meter
-            .allocate(out.len() + subject.text.len() + part.text.len())?;
+        interpreter.meter.allocate(out.len() + subject.text.len() + part.text.len())?;
         if at > 0 {
             out.push_str(&subject.text);
         }
@@ -238,21 +193,13 @@ fn justify(
     let width = usize::try_from(parameters.integer(0, 0)?).unwrap_or(0);
     let fill = match parameters.take(1) {
         None => ' ',
-        Some(Value::Str(fill)) if length(&fill.text) == 1 => {
-            fill.text.chars().next().unwrap_or(' ')
-        }
+        Some(Value::Str(fill)) if length(&fill.text) == 1 => fill.text.chars().next().unwrap_or(' '),
         Some(_) => {
-            return Err(type_error(
-                "The fill character must be exactly one character long",
-            ));
+            return Err(type_error("The fill character must be exactly one character long"));
         }
     };
     let missing = width.saturating_sub(length(&subject.text));
-    interpreter.meter.allocate(
-        missing
-            .saturating_mul(fill.len_utf8())
-            .saturating_add(subject.text.len()),
-    )?;
+    interpreter.meter.allocate(missing.saturating_mul(fill.len_utf8()).saturating_add(subject.text.len()))?;
     let left = match name {
         "ljust" => 0,
         "rjust" => missing,
@@ -266,40 +213,19 @@ fn justify(
     Ok(Value::text_like(subject, out))
 }
 
-fn zero_fill(
-    interpreter: &mut Interpreter<'_>,
-    subject: &Text,
-    arguments: Arguments,
-) -> Outcome<Value> {
-    let width =
-        usize::try_from(arguments.bind_positional("zfill", 1, 1)?.integer(0, 0)?).unwrap_or(0);
+fn zero_fill(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments) -> Outcome<Value> {
+    let width = usize::try_from(arguments.bind_positional("zfill", 1, 1)?.integer(0, 0)?).unwrap_or(0);
     let missing = width.saturating_sub(length(&subject.text));
-    interpreter
-        .meter
-        .allocate(missing.saturating_add(subject.text.len()))?;
+    interpreter.meter.allocate(missing.saturating_add(subject.text.len()))?;
     let sign = subject.text.starts_with(['+', '-']);
     let (sign, digits) = subject.text.split_at(usize::from(sign));
-    Ok(Value::text_like(
-        subject,
-        format!("{sign}{}{digits}", "0".repeat(missing)),
-    ))
+    Ok(Value::text_like(subject, format!("{sign}{}{digits}", "0".repeat(missing))))
 }
 
-fn expand_tabs(
-    interpreter: &mut Interpreter<'_>,
-    subject: &Text,
-    arguments: Arguments,
-) -> Outcome<Value> {
-    let size = usize::try_from(
-        arguments
-            .bind("expandtabs", &["tabsize"], 0)?
-            .integer(0, 8)?,
-    )
-    .unwrap_or(0);
+fn expand_tabs(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments) -> Outcome<Value> {
+    let size = usize::try_from(arguments.bind("expandtabs", &["tabsize"], 0)?.integer(0, 8)?).unwrap_or(0);
     let tabs = subject.text.matches('\t').count();
-    interpreter
-        .meter
-        .allocate(subject.text.len().saturating_add(tabs.saturating_mul(size)))?;
+    interpreter.meter.allocate(subject.text.len().saturating_add(tabs.saturating_mul(size)))?;
     let mut out = String::new();
     let mut column = 0;
     for character in subject.text.chars() {
@@ -311,30 +237,17 @@ fn expand_tabs(
             }
             other => {
                 out.push(other);
-                column = if matches!(other, '\n' | '\r') {
-                    0
-                } else {
-                    column + 1
-                };
+                column = if matches!(other, '\n' | '\r') { 0 } else { column + 1 };
             }
         }
     }
     Ok(Value::text_like(subject, out))
 }
 
-fn translate(
-    interpreter: &mut Interpreter<'_>,
-    subject: &Text,
-    arguments: Arguments,
-) -> Outcome<Value> {
-    let table = arguments
-        .bind_positional("translate", 1, 1)?
-        .take_or(0, Value::None);
+fn translate(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments) -> Outcome<Value> {
+    let table = arguments.bind_positional("translate", 1, 1)?.take_or(0, Value::None);
     let Value::Dict(table) = &table else {
-        return Err(type_error(format!(
-            "'{}' object is not subscriptable",
-            table.type_name()
-        )));
+        return Err(type_error(format!("'{}' object is not subscriptable", table.type_name())));
     };
     let mut out = String::new();
     for character in subject.text.chars() {
@@ -346,13 +259,11 @@ fn translate(
                 out.push_str(&text.text);
             }
             Some(other) => {
-                let code = other
-                    .as_index()
-                    .and_then(|code| u32::try_from(code).ok())
-                    .and_then(char::from_u32);
-                out.push(code.ok_or_else(|| {
-                    type_error("character mapping must return integer, None or str")
-                })?);
+                let code =
+                    other.as_index().and_then(|code| u32::try_from(code).ok()).and_then(char::from_u32);
+                out.push(
+                    code.ok_or_else(|| type_error("character mapping must return integer, None or str"))?,
+                );
             }
         }
     }
@@ -380,9 +291,7 @@ fn make_translation(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> 
             }
         }
         _ => {
-            return Err(type_error(
-                "maketrans() takes a dict, or texts of equal length",
-            ));
+            return Err(type_error("maketrans() takes a dict, or texts of equal length"));
         }
     }
     if let Some(removed) = parameters.take(2) {

@@ -9,22 +9,13 @@ pub(crate) fn float_text(value: f64) -> String {
         return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
     }
     if value == 0.0 {
-        return if value.is_sign_negative() {
-            "-0.0"
-        } else {
-            "0.0"
-        }
-        .to_owned();
+        return if value.is_sign_negative() { "-0.0" } else { "0.0" }.to_owned();
     }
     let (sign, digits, exponent) = shortest_digits(value);
     // Python's limits for leaving out the exponent.
     if (-4..16).contains(&exponent) {
         let plain = place_point(&digits, exponent);
-        return if plain.contains('.') {
-            format!("{sign}{plain}")
-        } else {
-            format!("{sign}{plain}.0")
-        };
+        return if plain.contains('.') { format!("{sign}{plain}") } else { format!("{sign}{plain}.0") };
     }
     let (first, rest) = digits.split_at(1);
     let point = if rest.is_empty() { "" } else { "." };
@@ -37,11 +28,7 @@ fn shortest_digits(value: f64) -> (&'static str, String, i32) {
     // Rust's `e` format also gives the shortest digits.
     let text = format!("{:e}", value.abs());
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    (
-        sign,
-        mantissa.replace('.', ""),
-        exponent.parse().unwrap_or(0),
-    )
+    (sign, mantissa.replace('.', ""), exponent.parse().unwrap_or(0))
 }
 
 /// Digits with the point put where the exponent of the first digit says.
@@ -73,10 +60,7 @@ pub(crate) fn fixed(value: f64, precision: usize) -> String {
 pub(crate) fn scientific(value: f64, precision: usize) -> String {
     let text = format!("{:.precision$e}", value.abs());
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    format!(
-        "{mantissa}e{}",
-        exponent_text(exponent.parse().unwrap_or(0))
-    )
+    format!("{mantissa}e{}", exponent_text(exponent.parse().unwrap_or(0)))
 }
 
 /// `format(value, '.{precision}g')` of a finite float's magnitude; `keep_zeros` is the `#` flag.

@@ -38,10 +38,7 @@ pub(crate) fn strip_tags(text: &str) -> String {
         rest = &rest[start + end + 1..];
     }
     out.push_str(rest);
-    let words: Vec<&str> = out
-        .split(super::is_space)
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words: Vec<&str> = out.split(super::is_space).filter(|word| !word.is_empty()).collect();
     unescape(&words.join(" "))
 }
 
@@ -52,13 +49,8 @@ pub(crate) fn unescape(text: &str) -> String {
     while let Some(start) = rest.find('&') {
         out.push_str(&rest[..start]);
         rest = &rest[start..];
-        let end = rest
-            .char_indices()
-            .take(12)
-            .find(|&(_, c)| c == ';')
-            .map(|(at, _)| at);
-        let resolved =
-            end.and_then(|end| reference(&rest[1..end]).map(|character| (character, end + 1)));
+        let end = rest.char_indices().take(12).find(|&(_, c)| c == ';').map(|(at, _)| at);
+        let resolved = end.and_then(|end| reference(&rest[1..end]).map(|character| (character, end + 1)));
         let (character, length) = resolved.unwrap_or(('&', 1));
         out.push(character);
         rest = &rest[length..];

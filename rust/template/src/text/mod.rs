@@ -14,11 +14,7 @@ use std::fmt::Write as _;
 
 /// The number of code points.
 pub(crate) fn length(text: &str) -> usize {
-    if text.is_ascii() {
-        text.len()
-    } else {
-        text.chars().count()
-    }
+    if text.is_ascii() { text.len() } else { text.chars().count() }
 }
 
 /// Python's whitespace (`str.isspace`), which has four separators more than Unicode's property.
@@ -31,9 +27,7 @@ const SURROGATE_BASE: u32 = 0x10_F800;
 
 /// The character that stands for a lone surrogate, which a Rust text cannot hold.
 pub(crate) fn surrogate(code: u32) -> Option<char> {
-    (0xD800..=0xDFFF)
-        .contains(&code)
-        .then(|| char::from_u32(SURROGATE_BASE + (code - 0xD800)))?
+    (0xD800..=0xDFFF).contains(&code).then(|| char::from_u32(SURROGATE_BASE + (code - 0xD800)))?
 }
 
 /// The lone surrogate that a character stands for.
@@ -57,11 +51,7 @@ pub(crate) fn is_printable(character: char) -> bool {
 
 /// Appends a text as Python's `repr` shows it.
 pub(crate) fn quoted(text: &str, out: &mut String) {
-    let quote = if text.contains('\'') && !text.contains('"') {
-        '"'
-    } else {
-        '\''
-    };
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     out.push(quote);
     for character in text.chars() {
         match character {
@@ -90,11 +80,7 @@ pub(crate) fn quoted(text: &str, out: &mut String) {
 
 /// Appends bytes as Python's `repr` shows them.
 pub(crate) fn quoted_bytes(bytes: &[u8], out: &mut String) {
-    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') {
-        b'"'
-    } else {
-        b'\''
-    };
+    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { b'"' } else { b'\'' };
     out.push('b');
     out.push(char::from(quote));
     for &byte in bytes {
@@ -121,7 +107,5 @@ pub(crate) fn byte_offset(text: &str, position: usize) -> usize {
     if text.is_ascii() {
         return position.min(text.len());
     }
-    text.char_indices()
-        .nth(position)
-        .map_or(text.len(), |(at, _)| at)
+    text.char_indices().nth(position).map_or(text.len(), |(at, _)| at)
 }

@@ -19,10 +19,7 @@ pub(crate) struct Parameters(Vec<Option<Value>>);
 impl Arguments {
     /// Only positional arguments.
     pub fn positional(positional: Vec<Value>) -> Self {
-        Self {
-            positional,
-            named: Vec::new(),
-        }
+        Self { positional, named: Vec::new() }
     }
 
     /// Takes out a named argument.
@@ -47,22 +44,15 @@ impl Arguments {
         values.resize(names.len(), None);
         for (name, value) in self.named {
             let Some(at) = names.iter().position(|known| **known == *name) else {
-                return Err(type_error(format!(
-                    "{function}() got an unexpected keyword argument '{name}'"
-                )));
+                return Err(type_error(format!("{function}() got an unexpected keyword argument '{name}'")));
             };
             if values[at].is_some() {
-                return Err(type_error(format!(
-                    "{function}() got multiple values for argument '{name}'"
-                )));
+                return Err(type_error(format!("{function}() got multiple values for argument '{name}'")));
             }
             values[at] = Some(value);
         }
         if let Some(missing) = values.iter().take(required).position(Option::is_none) {
-            return Err(type_error(format!(
-                "{function}() missing required argument: '{}'",
-                names[missing]
-            )));
+            return Err(type_error(format!("{function}() missing required argument: '{}'", names[missing])));
         }
         Ok(Parameters(values))
     }
@@ -71,16 +61,9 @@ impl Arguments {
     ///
     /// # Errors
     /// A `TypeError` for a missing, surplus or named argument.
-    pub fn bind_positional(
-        self,
-        function: &str,
-        most: usize,
-        required: usize,
-    ) -> Outcome<Parameters> {
+    pub fn bind_positional(self, function: &str, most: usize, required: usize) -> Outcome<Parameters> {
         if !self.named.is_empty() {
-            return Err(type_error(format!(
-                "{function}() takes no keyword arguments"
-            )));
+            return Err(type_error(format!("{function}() takes no keyword arguments")));
         }
         if self.positional.len() > most || self.positional.len() < required {
             return Err(type_error(format!(
@@ -120,10 +103,7 @@ impl Parameters {
             Some(value) => {
                 value.require_defined()?;
                 value.as_index().ok_or_else(|| {
-                    type_error(format!(
-                        "'{}' object cannot be interpreted as an integer",
-                        value.type_name()
-                    ))
+                    type_error(format!("'{}' object cannot be interpreted as an integer", value.type_name()))
                 })
             }
         }
@@ -139,10 +119,7 @@ impl Parameters {
             Some(value) => {
                 value.require_defined()?;
                 value.as_index().map(Some).ok_or_else(|| {
-                    type_error(format!(
-                        "'{}' object cannot be interpreted as an integer",
-                        value.type_name()
-                    ))
+                    type_error(format!("'{}' object cannot be interpreted as an integer", value.type_name()))
                 })
             }
         }

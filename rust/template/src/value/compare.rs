@@ -20,16 +20,12 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
         }
         (Value::Dict(a), Value::Dict(b)) => Rc::ptr_eq(a, b) || dicts_equal(a, b),
         (Value::View(View::Keys, a), Value::View(View::Keys, b)) => {
-            a.len() == b.len()
-                && a.entries()
-                    .iter()
-                    .all(|(key, _)| matches!(b.get(key), Ok(Some(_))))
+            a.len() == b.len() && a.entries().iter().all(|(key, _)| matches!(b.get(key), Ok(Some(_))))
         }
         (Value::View(View::Items, a), Value::View(View::Items, b)) => dicts_equal(a, b),
         (Value::Range(a), Value::Range(b)) => {
             let length = a.len();
-            length == b.len()
-                && (length == 0 || a.start == b.start && (length == 1 || a.step == b.step))
+            length == b.len() && (length == 0 || a.start == b.start && (length == 1 || a.step == b.step))
         }
         (Value::Generator(a), Value::Generator(b)) => Rc::ptr_eq(a, b),
         (Value::Object(a), Value::Object(b)) => Rc::ptr_eq(a, b) || a.same_function(b),
@@ -39,23 +35,15 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
 
 fn items_equal(left: &Items, right: &Items) -> bool {
     // Python compares items by identity first, which only matters for NaN; equality is enough here otherwise.
-    left.items.len() == right.items.len()
-        && left
-            .items
-            .iter()
-            .zip(&right.items)
-            .all(|(a, b)| equal(a, b))
+    left.items.len() == right.items.len() && left.items.iter().zip(&right.items).all(|(a, b)| equal(a, b))
 }
 
 fn dicts_equal(left: &Dict, right: &Dict) -> bool {
     left.len() == right.len()
-        && left
-            .entries()
-            .iter()
-            .all(|(key, value)| match right.get(key) {
-                Ok(Some(other)) => equal(value, other),
-                _ => false,
-            })
+        && left.entries().iter().all(|(key, value)| match right.get(key) {
+            Ok(Some(other)) => equal(value, other),
+            _ => false,
+        })
 }
 
 /// How two numbers compare.
@@ -77,11 +65,7 @@ fn compare_numbers(left: &Value, right: &Value) -> Option<Numbers> {
     let (left_float, right_float) = (as_float(left), as_float(right));
     match (left_float, right_float) {
         (Some(a), Some(b)) => Some(a.partial_cmp(&b).into()),
-        (Some(a), None) => Some(
-            compare_integer_float(&Integer::of(right)?, a)
-                .map(Ordering::reverse)
-                .into(),
-        ),
+        (Some(a), None) => Some(compare_integer_float(&Integer::of(right)?, a).map(Ordering::reverse).into()),
         (None, Some(b)) => Some(compare_integer_float(&Integer::of(left)?, b).into()),
         (None, None) => match (Integer::of(left)?, Integer::of(right)?) {
             (Integer::Small(a), Integer::Small(b)) => Some(Numbers::Ordered(a.cmp(&b))),
@@ -103,11 +87,7 @@ fn compare_integer_float(integer: &Integer, float: f64) -> Option<Ordering> {
         return None;
     }
     if float.is_infinite() {
-        return Some(if float > 0.0 {
-            Ordering::Less
-        } else {
-            Ordering::Greater
-        });
+        return Some(if float > 0.0 { Ordering::Less } else { Ordering::Greater });
     }
     let floor = exact_integer(float.floor())?.to_big();
     Some(match integer.to_big().cmp(&floor) {
@@ -157,11 +137,7 @@ pub(crate) fn less_than(left: &Value, right: &Value) -> Outcome<bool> {
 ///
 /// # Errors
 /// A `TypeError` if the haystack holds nothing or only texts can be looked for in it.
-pub(crate) fn contains(
-    interpreter: &mut Interpreter<'_>,
-    haystack: &Value,
-    needle: &Value,
-) -> Outcome<bool> {
+pub(crate) fn contains(interpreter: &mut Interpreter<'_>, haystack: &Value, needle: &Value) -> Outcome<bool> {
     match haystack {
         Value::Str(text) => match needle {
             Value::Str(part) => {
@@ -183,19 +159,12 @@ pub(crate) fn contains(
             None => Ok(dict.get(needle)?.is_some()),
         },
         Value::None | Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Float(_) => {
-            Err(type_error(format!(
-                "argument of type '{}' is not iterable",
-                haystack.type_name()
-            )))
+            Err(type_error(format!("argument of type '{}' is not iterable", haystack.type_name())))
         }
-        _ if haystack.is_iterable() => Ok(haystack
-            .iterate(interpreter)?
-            .iter()
-            .any(|item| equal(item, needle))),
-        _ => Err(type_error(format!(
-            "argument of type '{}' is not iterable",
-            haystack.type_name()
-        ))),
+        _ if haystack.is_iterable() => {
+            Ok(haystack.iterate(interpreter)?.iter().any(|item| equal(item, needle)))
+        }
+        _ => Err(type_error(format!("argument of type '{}' is not iterable", haystack.type_name()))),
     }
 }
 
@@ -208,9 +177,7 @@ pub(crate) fn identical(left: &Value, right: &Value) -> bool {
         (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
         (Value::Str(a), Value::Str(b)) => a.markup == b.markup && a.text == b.text,
         (Value::List(a), Value::List(b)) => Rc::ptr_eq(a, b),
-        (Value::Tuple(a), Value::Tuple(b)) => {
-            Rc::ptr_eq(a, b) || a.items.is_empty() && b.items.is_empty()
-        }
+        (Value::Tuple(a), Value::Tuple(b)) => Rc::ptr_eq(a, b) || a.items.is_empty() && b.items.is_empty(),
         (Value::Dict(a), Value::Dict(b)) => Rc::ptr_eq(a, b),
         (Value::Generator(a), Value::Generator(b)) => Rc::ptr_eq(a, b),
         (Value::Object(a), Value::Object(b)) => Rc::ptr_eq(a, b) || a.same_function(b),

@@ -23,11 +23,7 @@ pub(crate) struct Dict {
 impl Dict {
     /// An empty dict with room for `capacity` entries.
     pub fn with_capacity(capacity: usize) -> Self {
-        Self {
-            entries: Vec::with_capacity(capacity),
-            index: None,
-            depth: 1,
-        }
+        Self { entries: Vec::with_capacity(capacity), index: None, depth: 1 }
     }
 
     /// The number of entries.
@@ -55,10 +51,7 @@ impl Dict {
                 .find(|(k, _)| k.as_str() == Some(key))
                 .map(|(_, v)| v);
         }
-        self.entries
-            .iter()
-            .find(|(k, _)| k.as_str() == Some(key))
-            .map(|(_, v)| v)
+        self.entries.iter().find(|(k, _)| k.as_str() == Some(key)).map(|(_, v)| v)
     }
 
     /// The value of a key.
@@ -74,18 +67,13 @@ impl Dict {
     /// # Errors
     /// A `TypeError` if the key is not hashable.
     pub fn set(&mut self, key: Value, value: Value) -> Outcome<()> {
-        self.depth = self
-            .depth
-            .max(value.depth().max(key.depth()).saturating_add(1));
+        self.depth = self.depth.max(value.depth().max(key.depth()).saturating_add(1));
         if let Some(at) = self.position(&key)? {
             self.entries[at].1 = value;
             return Ok(());
         }
         if let Some(index) = &mut self.index {
-            index
-                .entry(hash(&key)?)
-                .or_default()
-                .push(self.entries.len());
+            index.entry(hash(&key)?).or_default().push(self.entries.len());
         }
         self.entries.push((key, value));
         if self.index.is_none() && self.entries.len() > SCAN_LENGTH {
@@ -114,10 +102,7 @@ impl Dict {
         let wanted = hash(key)?;
         if let Some(index) = &self.index {
             return Ok(index.get(&wanted).and_then(|positions| {
-                positions
-                    .iter()
-                    .copied()
-                    .find(|&at| equal(&self.entries[at].0, key))
+                positions.iter().copied().find(|&at| equal(&self.entries[at].0, key))
             }));
         }
         Ok(self.entries.iter().position(|(k, _)| equal(k, key)))
@@ -152,10 +137,7 @@ pub(crate) fn hash(key: &Value) -> Outcome<u64> {
             }
         }
         Value::List(_) | Value::Dict(_) | Value::View(..) => {
-            return Err(type_error(format!(
-                "unhashable type: '{}'",
-                key.type_name()
-            )));
+            return Err(type_error(format!("unhashable type: '{}'", key.type_name())));
         }
         // Undefined values, None and objects are few: equality alone tells them apart.
         _ => 0_u8.hash(&mut hasher),

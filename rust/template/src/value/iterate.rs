@@ -19,16 +19,9 @@ impl Value {
             }
             Self::Str(text) => {
                 interpreter.meter.allocate_items(text.text.len())?;
-                Ok(text
-                    .text
-                    .chars()
-                    .map(|c| Self::text(c.encode_utf8(&mut [0; 4]) as &str))
-                    .collect())
+                Ok(text.text.chars().map(|c| Self::text(c.encode_utf8(&mut [0; 4]) as &str)).collect())
             }
-            Self::Bytes(bytes) => Ok(bytes
-                .iter()
-                .map(|&byte| Self::Int(i64::from(byte)))
-                .collect()),
+            Self::Bytes(bytes) => Ok(bytes.iter().map(|&byte| Self::Int(i64::from(byte))).collect()),
             Self::Dict(dict) => {
                 interpreter.meter.allocate_items(dict.len())?;
                 Ok(dict.entries().iter().map(|(key, _)| key.clone()).collect())
@@ -48,9 +41,7 @@ impl Value {
             Self::Range(range) => {
                 interpreter.meter.spend(range.len())?;
                 interpreter.meter.allocate_items(range.len())?;
-                Ok((0..range.len())
-                    .map(|index| Self::Int(range.at(index)))
-                    .collect())
+                Ok((0..range.len()).map(|index| Self::Int(range.at(index))).collect())
             }
             Self::Generator(generator) => {
                 let items = generator.items.take();
@@ -80,11 +71,9 @@ impl Value {
                 Some(item) => Ok(Some(item)),
                 None => generator.error.take().map_or(Ok(None), Err),
             },
-            Self::Str(text) => Ok(text
-                .text
-                .chars()
-                .next()
-                .map(|c| Self::text(c.encode_utf8(&mut [0; 4]) as &str))),
+            Self::Str(text) => {
+                Ok(text.text.chars().next().map(|c| Self::text(c.encode_utf8(&mut [0; 4]) as &str)))
+            }
             Self::Dict(dict) => Ok(dict.entries().first().map(|(key, _)| key.clone())),
             _ => Ok(self.iterate(interpreter)?.into_iter().next()),
         }

@@ -70,11 +70,7 @@ pub(crate) struct Range {
 impl Range {
     /// The number of integers in the range.
     pub fn len(self) -> usize {
-        let (low, high) = if self.step > 0 {
-            (self.start, self.stop)
-        } else {
-            (self.stop, self.start)
-        };
+        let (low, high) = if self.step > 0 { (self.start, self.stop) } else { (self.stop, self.start) };
         if low >= high {
             return 0;
         }
@@ -84,9 +80,7 @@ impl Range {
 
     /// The integer at `index`, which must be below [`Range::len`].
     pub fn at(self, index: usize) -> i64 {
-        let offset = i64::try_from(index)
-            .unwrap_or(i64::MAX)
-            .wrapping_mul(self.step);
+        let offset = i64::try_from(index).unwrap_or(i64::MAX).wrapping_mul(self.step);
         self.start.wrapping_add(offset)
     }
 }
@@ -125,26 +119,17 @@ pub(crate) enum Value {
 impl Value {
     /// A plain text.
     pub fn text(text: impl Into<Arc<str>>) -> Self {
-        Self::Str(Text {
-            text: text.into(),
-            markup: false,
-        })
+        Self::Str(Text { text: text.into(), markup: false })
     }
 
     /// A text that is safe as HTML.
     pub fn markup(text: impl Into<Arc<str>>) -> Self {
-        Self::Str(Text {
-            text: text.into(),
-            markup: true,
-        })
+        Self::Str(Text { text: text.into(), markup: true })
     }
 
     /// A text like `model`: safe as HTML if that is.
     pub fn text_like(model: &Text, text: impl Into<Arc<str>>) -> Self {
-        Self::Str(Text {
-            text: text.into(),
-            markup: model.markup,
-        })
+        Self::Str(Text { text: text.into(), markup: model.markup })
     }
 
     /// A list.
@@ -199,9 +184,7 @@ impl Value {
     /// Refuses values nested so deeply that walking them could exhaust the stack.
     pub fn check_depth(&self) -> Outcome<()> {
         if self.depth() > MAX_VALUE_DEPTH {
-            return Err(TemplateError::TooDeep {
-                limit: usize::from(MAX_VALUE_DEPTH),
-            });
+            return Err(TemplateError::TooDeep { limit: usize::from(MAX_VALUE_DEPTH) });
         }
         Ok(())
     }
@@ -273,17 +256,11 @@ impl Value {
             Self::Object(object) => match &**object {
                 Object::Loop(state) => state.length(),
                 _ => {
-                    return Err(type_error(format!(
-                        "object of type '{}' has no len()",
-                        self.type_name()
-                    )));
+                    return Err(type_error(format!("object of type '{}' has no len()", self.type_name())));
                 }
             },
             _ => {
-                return Err(type_error(format!(
-                    "object of type '{}' has no len()",
-                    self.type_name()
-                )));
+                return Err(type_error(format!("object of type '{}' has no len()", self.type_name())));
             }
         })
     }
@@ -293,11 +270,9 @@ impl Value {
         match self {
             Self::Bool(value) => Some(i64::from(*value)),
             Self::Int(value) => Some(*value),
-            Self::Big(value) => Some(if value.sign() == num_bigint::Sign::Minus {
-                i64::MIN
-            } else {
-                i64::MAX
-            }),
+            Self::Big(value) => {
+                Some(if value.sign() == num_bigint::Sign::Minus { i64::MIN } else { i64::MAX })
+            }
             _ => None,
         }
     }
@@ -313,10 +288,5 @@ impl Value {
 
 /// One more than the depth of the deepest item.
 fn depth_of(items: &[Value]) -> u16 {
-    items
-        .iter()
-        .map(Value::depth)
-        .max()
-        .unwrap_or(0)
-        .saturating_add(1)
+    items.iter().map(Value::depth).max().unwrap_or(0).saturating_add(1)
 }

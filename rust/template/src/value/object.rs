@@ -71,10 +71,7 @@ pub(crate) struct Activation {
 impl Activation {
     /// Variables for a function of `slots` variables.
     pub fn new(slots: usize, parent: Option<Rc<Activation>>) -> Rc<Self> {
-        Rc::new(Self {
-            slots: RefCell::new(vec![None; slots]),
-            parent,
-        })
+        Rc::new(Self { slots: RefCell::new(vec![None; slots]), parent })
     }
 }
 
@@ -100,11 +97,7 @@ impl LoopState {
 
     /// What is left to iterate over.
     pub fn remaining(&self) -> Vec<Value> {
-        self.items
-            .iter()
-            .skip(self.index.get() + 1)
-            .cloned()
-            .collect()
+        self.items.iter().skip(self.index.get() + 1).cloned().collect()
     }
 }
 
@@ -117,9 +110,9 @@ impl Object {
             Self::Loop(_) => "LoopContext",
             Self::Method(..) => "builtin_function_or_method",
             Self::Function(Function::Dict) => "TemplateDict",
-            Self::Function(
-                Function::Range | Function::Namespace | Function::Cycler | Function::Joiner,
-            ) => "type",
+            Self::Function(Function::Range | Function::Namespace | Function::Cycler | Function::Joiner) => {
+                "type"
+            }
             Self::Function(Function::DictFromKeys) => "method",
             Self::Function(_) => "function",
             Self::Cycler(_) => "Cycler",
@@ -134,20 +127,10 @@ impl Object {
     pub fn depth(&self) -> u16 {
         match self {
             Self::Method(value, _) | Self::Joiner(value, _) => value.depth().saturating_add(1),
-            Self::Cycler(cycler) => cycler
-                .items
-                .iter()
-                .map(Value::depth)
-                .max()
-                .unwrap_or(0)
-                .saturating_add(1),
-            Self::Loop(state) => state
-                .items
-                .iter()
-                .map(Value::depth)
-                .max()
-                .unwrap_or(0)
-                .saturating_add(1),
+            Self::Cycler(cycler) => {
+                cycler.items.iter().map(Value::depth).max().unwrap_or(0).saturating_add(1)
+            }
+            Self::Loop(state) => state.items.iter().map(Value::depth).max().unwrap_or(0).saturating_add(1),
             _ => 1,
         }
     }

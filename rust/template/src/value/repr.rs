@@ -41,10 +41,7 @@ impl Value {
         }
         let mut out = String::new();
         self.write_str(interpreter, &mut out)?;
-        Ok(Text {
-            text: Arc::from(out),
-            markup: false,
-        })
+        Ok(Text { text: Arc::from(out), markup: false })
     }
 
     /// Appends `repr(self)`.
@@ -53,15 +50,11 @@ impl Value {
     /// As [`Value::write_str`].
     pub fn write_repr(&self, interpreter: &mut Interpreter<'_>, out: &mut String) -> Outcome<()> {
         self.check_depth()?;
-        stacker::maybe_grow(
-            crate::eval::STACK_RED_ZONE,
-            crate::eval::STACK_GROWTH,
-            || {
-                interpreter.meter.spend(1)?;
-                interpreter.meter.allocate(out.len())?;
-                self.write_repr_inner(interpreter, out)
-            },
-        )
+        stacker::maybe_grow(crate::eval::STACK_RED_ZONE, crate::eval::STACK_GROWTH, || {
+            interpreter.meter.spend(1)?;
+            interpreter.meter.allocate(out.len())?;
+            self.write_repr_inner(interpreter, out)
+        })
     }
 
     fn write_repr_inner(&self, interpreter: &mut Interpreter<'_>, out: &mut String) -> Outcome<()> {
@@ -119,11 +112,7 @@ impl Value {
                 let _ = write!(out, "range({}, {})", range.start, range.stop);
             }
             Self::Range(range) => {
-                let _ = write!(
-                    out,
-                    "range({}, {}, {})",
-                    range.start, range.stop, range.step
-                );
+                let _ = write!(out, "range({}, {}, {})", range.start, range.stop, range.step);
             }
             Self::Generator(generator) if generator.name == "reversed" => {
                 let _ = write!(out, "<list_reverseiterator object at {ADDRESS}>");
@@ -161,11 +150,7 @@ fn write_dict(dict: &Dict, interpreter: &mut Interpreter<'_>, out: &mut String) 
     Ok(())
 }
 
-fn write_object(
-    object: &Object,
-    interpreter: &mut Interpreter<'_>,
-    out: &mut String,
-) -> Outcome<()> {
+fn write_object(object: &Object, interpreter: &mut Interpreter<'_>, out: &mut String) -> Outcome<()> {
     match object {
         Object::Namespace(namespace) => {
             out.push_str("<Namespace ");
@@ -187,19 +172,10 @@ fn write_object(
             None => out.push_str("<Macro anonymous>"),
         },
         Object::Loop(state) => {
-            let _ = write!(
-                out,
-                "<LoopContext {}/{}>",
-                state.index.get() + 1,
-                state.length()
-            );
+            let _ = write!(out, "<LoopContext {}/{}>", state.index.get() + 1, state.length());
         }
         Object::Method(value, name) => {
-            let _ = write!(
-                out,
-                "<built-in method {name} of {} object at {ADDRESS}>",
-                value.type_name()
-            );
+            let _ = write!(out, "<built-in method {name} of {} object at {ADDRESS}>", value.type_name());
         }
         Object::Function(Function::Lipsum) => {
             let _ = write!(out, "<function generate_lorem_ipsum at {ADDRESS}>");
@@ -222,15 +198,9 @@ pub(crate) fn big_text(value: &num_bigint::BigInt) -> Outcome<String> {
         return Err(too_many_digits());
     }
     let text = value.to_string();
-    if text.trim_start_matches('-').len() > MAX_INTEGER_DIGITS {
-        Err(too_many_digits())
-    } else {
-        Ok(text)
-    }
+    if text.trim_start_matches('-').len() > MAX_INTEGER_DIGITS { Err(too_many_digits()) } else { Ok(text) }
 }
 
 fn too_many_digits() -> crate::error::TemplateError {
-    value_error(format!(
-        "Exceeds the limit ({MAX_INTEGER_DIGITS} digits) for integer string conversion"
-    ))
+    value_error(format!("Exceeds the limit ({MAX_INTEGER_DIGITS} digits) for integer string conversion"))
 }

@@ -27,9 +27,7 @@ impl Undefined {
             Self::Attribute { owner, name } => {
                 TemplateError::Undefined(format!("'{owner}' has no attribute '{name}'"))
             }
-            Self::Element { owner, key } => {
-                TemplateError::Undefined(format!("{owner} has no element {key}"))
-            }
+            Self::Element { owner, key } => TemplateError::Undefined(format!("{owner} has no element {key}")),
             Self::Unsafe { owner, name } => TemplateError::Security(format!(
                 "access to attribute '{name}' of '{owner}' object is unsafe."
             )),

@@ -11,8 +11,7 @@ use jiter::JsonValue;
 
 /// The corpus beside the repository; `None`, with a printed line, where it is not there.
 pub fn corpus() -> Option<PathBuf> {
-    let path =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance/templates");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance/templates");
     if path.is_dir() {
         return Some(path);
     }
@@ -28,16 +27,10 @@ pub fn field<'x, 'a>(value: &'x JsonValue<'a>, name: &str) -> Option<&'x JsonVal
     let JsonValue::Object(entries) = value else {
         return None;
     };
-    entries
-        .iter()
-        .rev()
-        .find(|(key, _)| key == name)
-        .map(|(_, value)| value)
+    entries.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
-pub fn object<'x, 'a>(
-    value: &'x JsonValue<'a>,
-) -> &'x [(std::borrow::Cow<'a, str>, JsonValue<'a>)] {
+pub fn object<'x, 'a>(value: &'x JsonValue<'a>) -> &'x [(std::borrow::Cow<'a, str>, JsonValue<'a>)] {
     match value {
         JsonValue::Object(entries) => entries,
         _ => &[],
@@ -63,17 +56,12 @@ pub fn spans(value: &JsonValue<'_>) -> Vec<(usize, usize)> {
         JsonValue::Int(at) => usize::try_from(*at).expect("position"),
         other => panic!("not a position: {other:?}"),
     };
-    list(value)
-        .iter()
-        .map(|span| (position(&list(span)[0]), position(&list(span)[1])))
-        .collect()
+    list(value).iter().map(|span| (position(&list(span)[0]), position(&list(span)[1]))).collect()
 }
 
 /// Whether a case expects an address of `CPython`'s memory, which nothing can be equal to.
 pub fn has_address(case: &JsonValue<'_>) -> bool {
-    field(case, "text")
-        .and_then(text)
-        .is_some_and(|text| text.contains(" at 0x"))
+    field(case, "text").and_then(text).is_some_and(|text| text.contains(" at 0x"))
 }
 
 fn flag(value: &JsonValue<'_>, name: &str) -> bool {
@@ -98,9 +86,7 @@ pub struct Case {
 impl Case {
     pub fn of_conversation(input: &JsonValue<'_>) -> Self {
         let optional = |name: &str| {
-            field(input, name)
-                .filter(|v| !matches!(v, JsonValue::Null))
-                .map(JsonValue::to_static)
+            field(input, name).filter(|v| !matches!(v, JsonValue::Null)).map(JsonValue::to_static)
         };
         let mut messages = field(input, "messages").expect("messages").to_static();
         if flag(input, "normalize") {
@@ -132,24 +118,15 @@ impl Case {
 
 /// The default budget with time enough for a busy machine and an unoptimised build.
 pub fn unhurried() -> Budget {
-    Budget {
-        time: std::time::Duration::from_secs(60),
-        ..Budget::default()
-    }
+    Budget { time: std::time::Duration::from_secs(60), ..Budget::default() }
 }
 
 fn variables(value: &JsonValue<'_>) -> Vec<(String, JsonValue<'static>)> {
-    object(value)
-        .iter()
-        .map(|(name, value)| (name.to_string(), value.to_static()))
-        .collect()
+    object(value).iter().map(|(name, value)| (name.to_string(), value.to_static())).collect()
 }
 
 /// Renders a small template with some variables.
-pub fn render_expression(
-    source: &str,
-    context: Option<&JsonValue<'_>>,
-) -> Result<Rendered, TemplateError> {
+pub fn render_expression(source: &str, context: Option<&JsonValue<'_>>) -> Result<Rendered, TemplateError> {
     let kwargs = context.map(variables).unwrap_or_default();
     let template = ChatTemplate::new(source, &[])?;
     let messages = JsonValue::Null;
