@@ -43,8 +43,6 @@ mod seed_oss;
 mod step3;
 mod step3p5;
 pub mod tagged;
-mod tagged_value;
-mod tagged_words;
 mod typing;
 
 use std::sync::Arc;
@@ -86,8 +84,7 @@ pub fn build(name: &str, build: ToolBuild<'_>) -> Option<Arc<dyn AnyToolParser>>
         "hermes" => Arc::new(JsonBlock::new(hermes::SPEC, build)),
         "mimo" => Arc::new(Tagged::new(mimo::SPEC, build)),
         "minimax_m2" => Arc::new(Tagged::new(minimax_m2::SPEC, build)),
-        "qwen3_coder" => Arc::new(Tagged::new(qwen3_coder::SPEC, build)),
-        "qwen3_xml" => Arc::new(Tagged::new(qwen3_coder::SPEC, build)),
+        "qwen3_coder" | "qwen3_xml" => Arc::new(Tagged::new(qwen3_coder::SPEC, build)),
         "seed_oss" => Arc::new(Tagged::new(seed_oss::SPEC, build)),
         "step3" => Arc::new(Tagged::new(step3::SPEC, build)),
         "step3p5" => Arc::new(Tagged::new(step3p5::SPEC, build)),
