@@ -34,9 +34,21 @@
 //! * No panics, no recursion on input, time linear in the output.
 
 mod call_object;
+mod deepseek_v32;
+mod deepseek_v4;
 mod forced;
+mod glm45;
+mod glm47;
 mod hermes;
 pub mod json_block;
+mod mimo;
+mod minimax_m2;
+mod qwen3_coder;
+mod seed_oss;
+mod step3;
+mod step3p5;
+pub mod tagged;
+mod typing;
 
 use std::sync::Arc;
 
@@ -45,18 +57,42 @@ pub use forced::{Forced, Form};
 
 use crate::parse::{AnyState, Build, Context, Events, Segment, State};
 use json_block::JsonBlock;
+use tagged::Tagged;
 
 /// What a parser is built from.
 pub type ToolBuild<'v> = Build<'v>;
 
 /// The parsers' names, as vLLM's `--tool-call-parser` has them.
-pub const NAMES: &[&str] = &["hermes"];
+pub const NAMES: &[&str] = &[
+    "deepseek_v32",
+    "deepseek_v4",
+    "glm45",
+    "glm47",
+    "hermes",
+    "mimo",
+    "minimax_m2",
+    "qwen3_coder",
+    "qwen3_xml",
+    "seed_oss",
+    "step3",
+    "step3p5",
+];
 
 /// Builds a parser by its name.
 #[must_use]
 pub fn build(name: &str, build: ToolBuild<'_>) -> Option<Arc<dyn AnyToolParser>> {
     Some(match name {
+        "deepseek_v32" => Arc::new(Tagged::new(deepseek_v32::SPEC, build)),
+        "deepseek_v4" => Arc::new(Tagged::new(deepseek_v4::SPEC, build)),
+        "glm45" => Arc::new(Tagged::new(glm45::SPEC, build)),
+        "glm47" => Arc::new(Tagged::new(glm47::SPEC, build)),
         "hermes" => Arc::new(JsonBlock::new(hermes::SPEC, build)),
+        "mimo" => Arc::new(Tagged::new(mimo::SPEC, build)),
+        "minimax_m2" => Arc::new(Tagged::new(minimax_m2::SPEC, build)),
+        "qwen3_coder" | "qwen3_xml" => Arc::new(Tagged::new(qwen3_coder::SPEC, build)),
+        "seed_oss" => Arc::new(Tagged::new(seed_oss::SPEC, build)),
+        "step3" => Arc::new(Tagged::new(step3::SPEC, build)),
+        "step3p5" => Arc::new(Tagged::new(step3p5::SPEC, build)),
         _ => return None,
     })
 }
