@@ -126,6 +126,12 @@ impl Input {
         self.last || self.special.is_some()
     }
 
+    /// Whether this is the end of the output.
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        self.last
+    }
+
     /// The unread text.
     #[must_use]
     pub fn rest(&self) -> &str {

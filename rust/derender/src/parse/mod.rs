@@ -1,8 +1,11 @@
 //! What all parsers of model output share: segments in, events out, markers between them.
 
+pub mod escaped;
 mod events;
 mod input;
 pub mod json;
+pub mod python;
+mod python_atom;
 mod state;
 
 pub use events::{Event, Events};

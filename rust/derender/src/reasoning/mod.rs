@@ -9,24 +9,30 @@
 //! A family implements [`ReasoningParser`]: it gets segments and hands each piece to the [`Split`] as reasoning or
 //! passes it on to the tool parser, special tokens included. The rules are those of [`crate::tool`].
 
+pub mod absorbing;
 mod deepseek_r1;
 pub mod delimited;
+mod kimi_k2;
+mod olmo3;
 pub mod opening;
 mod qwen3;
 
 use std::sync::Arc;
 
 use crate::parse::{AnyState, Build, Context, Segment, State};
+use absorbing::Absorbing;
 use delimited::Delimited;
 
 /// The parsers' names, as vLLM's `--reasoning-parser` has them.
-pub const NAMES: &[&str] = &["deepseek_r1", "qwen3"];
+pub const NAMES: &[&str] = &["deepseek_r1", "kimi_k2", "olmo3", "qwen3"];
 
 /// Builds a parser by its name.
 #[must_use]
 pub fn build(name: &str, build: Build<'_>) -> Option<Arc<dyn AnyReasoningParser>> {
     Some(match name {
         "deepseek_r1" => Arc::new(Delimited::new(deepseek_r1::SPEC, build)),
+        "kimi_k2" => Arc::new(Absorbing::new(kimi_k2::SPEC, build)),
+        "olmo3" => Arc::new(Delimited::new(olmo3::SPEC, build)),
         "qwen3" => Arc::new(Delimited::new(qwen3::SPEC, build)),
         _ => return None,
     })

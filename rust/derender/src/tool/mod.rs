@@ -29,9 +29,19 @@
 //! * No panics, no recursion on input, time linear in the output.
 
 mod call_object;
+mod deepseek_v3;
+mod deepseek_v31;
 mod forced;
 mod hermes;
 pub mod json_block;
+mod kimi_k2;
+mod lfm2;
+mod llama4_pythonic;
+mod olmo3;
+mod python_call;
+pub mod python_list;
+mod pythonic;
+pub mod sectioned;
 
 use std::sync::Arc;
 
@@ -40,18 +50,27 @@ pub use forced::{Forced, Form};
 
 use crate::parse::{AnyState, Build, Context, Events, Segment, State};
 use json_block::JsonBlock;
+use python_list::PythonList;
+use sectioned::Sectioned;
 
 /// What a parser is built from.
 pub type ToolBuild<'v> = Build<'v>;
 
 /// The parsers' names, as vLLM's `--tool-call-parser` has them.
-pub const NAMES: &[&str] = &["hermes"];
+pub const NAMES: &[&str] = &["deepseek_v3", "deepseek_v31", "hermes", "kimi_k2", "lfm2", "llama4_pythonic", "olmo3", "pythonic"];
 
 /// Builds a parser by its name.
 #[must_use]
 pub fn build(name: &str, build: ToolBuild<'_>) -> Option<Arc<dyn AnyToolParser>> {
     Some(match name {
+        "deepseek_v3" => Arc::new(Sectioned::new(deepseek_v3::SPEC, build)),
+        "deepseek_v31" => Arc::new(Sectioned::new(deepseek_v31::SPEC, build)),
         "hermes" => Arc::new(JsonBlock::new(hermes::SPEC, build)),
+        "kimi_k2" => Arc::new(Sectioned::new(kimi_k2::SPEC, build)),
+        "lfm2" => Arc::new(PythonList::new(lfm2::SPEC, build)),
+        "llama4_pythonic" => Arc::new(PythonList::new(llama4_pythonic::SPEC, build)),
+        "olmo3" => Arc::new(PythonList::new(olmo3::SPEC, build)),
+        "pythonic" => Arc::new(PythonList::new(pythonic::SPEC, build)),
         _ => return None,
     })
 }
