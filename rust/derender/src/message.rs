@@ -119,7 +119,7 @@ impl Delta {
             members.insert("content".to_owned(), json!(self.content));
         }
         if !self.calls.is_empty() {
-            let calls: Vec<Value> = self.calls.into_iter().map(CallDelta::into_delta).collect();
+            let calls: Vec<Value> = self.calls.into_iter().flat_map(CallDelta::into_delta).collect();
             members.insert("tool_calls".to_owned(), Value::Array(calls));
         }
         Value::Object(members)
@@ -161,13 +161,14 @@ impl Delta {
 }
 
 impl CallDelta {
-    fn into_delta(self) -> Value {
-        match self.start {
-            Some((id, name)) => json!({
-                "id": id, "type": "function", "index": self.index,
-                "function": {"name": name, "arguments": self.arguments},
-            }),
-            None => json!({"index": self.index, "function": {"arguments": self.arguments}}),
-        }
+    /// As vLLM: the name in one entry, arguments in another.
+    fn into_delta(self) -> impl Iterator<Item = Value> {
+        let index = self.index;
+        let start = self.start.map(
+            |(id, name)| json!({"id": id, "type": "function", "index": index, "function": {"name": name}}),
+        );
+        let arguments = Some(self.arguments).filter(|text| !text.is_empty());
+        let arguments = arguments.map(|text| json!({"index": index, "function": {"arguments": text}}));
+        start.into_iter().chain(arguments)
     }
 }

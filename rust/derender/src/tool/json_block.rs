@@ -33,6 +33,9 @@ pub struct Spec {
     pub keys: Keys,
 }
 
+/// Text between a marker and its object that is held.
+const MAX_HELD: usize = 128;
+
 /// The keys of most models.
 pub const KEYS: Keys = Keys { name: &["name"], arguments: &["arguments", "parameters"], id: &[] };
 
@@ -141,7 +144,7 @@ impl JsonBlock {
                 state.raw.push('[');
                 input.advance(1);
             }
-            _ if character.is_whitespace() => {
+            _ if character.is_whitespace() && state.raw.len() < MAX_HELD => {
                 state.raw.push(character);
                 input.advance(character.len_utf8());
             }
@@ -169,7 +172,7 @@ impl JsonBlock {
                 true
             }
             Progress::Malformed => {
-                self.malformed(state, events);
+                Self::malformed(state, events);
                 true
             }
             Progress::More => match input.take_special() {
@@ -183,7 +186,7 @@ impl JsonBlock {
                     true
                 }
                 Some((id, text)) if self.close.of_id(id).is_some() || self.open.of_id(id).is_some() => {
-                    self.malformed(state, events);
+                    Self::malformed(state, events);
                     events.content(&text);
                     true
                 }
@@ -192,7 +195,7 @@ impl JsonBlock {
         }
     }
 
-    fn malformed(&self, state: &mut State, events: &mut Events) {
+    fn malformed(state: &mut State, events: &mut Events) {
         if state.object.is_started() {
             state.mode = Mode::Broken;
         } else {
@@ -290,7 +293,7 @@ impl ToolParser for JsonBlock {
         let mut input = Input::last(&mut state.held);
         self.run(state, &mut input, events);
         if state.mode == Mode::Object && !state.object.is_started() {
-            self.malformed(state, events);
+            Self::malformed(state, events);
         }
         events.content(&std::mem::take(&mut state.raw));
     }
