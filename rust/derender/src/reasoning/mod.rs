@@ -11,29 +11,69 @@
 
 pub mod absorbing;
 mod deepseek_r1;
+mod deepseek_v3;
+mod deepseek_v4;
 pub mod delimited;
+mod glm45;
+mod glm47;
+pub mod kept;
 mod kimi_k2;
+mod mimo;
+mod minimax_m2;
+mod minimax_m2_append_think;
+mod nemotron_v3;
 mod olmo3;
 pub mod opening;
 mod qwen3;
+mod seed_oss;
+mod step3;
+mod step3p5;
 
 use std::sync::Arc;
 
 use crate::parse::{AnyState, Build, Context, Segment, State};
 use absorbing::Absorbing;
 use delimited::Delimited;
+use kept::Kept;
 
 /// The parsers' names, as vLLM's `--reasoning-parser` has them.
-pub const NAMES: &[&str] = &["deepseek_r1", "kimi_k2", "olmo3", "qwen3"];
+pub const NAMES: &[&str] = &[
+    "deepseek_r1",
+    "deepseek_v3",
+    "deepseek_v4",
+    "glm45",
+    "glm47",
+    "kimi_k2",
+    "mimo",
+    "minimax_m2",
+    "minimax_m2_append_think",
+    "nemotron_v3",
+    "olmo3",
+    "qwen3",
+    "seed_oss",
+    "step3",
+    "step3p5",
+];
 
 /// Builds a parser by its name.
 #[must_use]
 pub fn build(name: &str, build: Build<'_>) -> Option<Arc<dyn AnyReasoningParser>> {
     Some(match name {
         "deepseek_r1" => Arc::new(Delimited::new(deepseek_r1::SPEC, build)),
+        "deepseek_v3" => Arc::new(Delimited::new(deepseek_v3::SPEC, build)),
+        "deepseek_v4" => Arc::new(Delimited::new(deepseek_v4::SPEC, build)),
+        "glm45" => Arc::new(Delimited::new(glm45::SPEC, build)),
+        "glm47" => Arc::new(Delimited::new(glm47::SPEC, build)),
         "kimi_k2" => Arc::new(Absorbing::new(kimi_k2::SPEC, build)),
+        "mimo" => Arc::new(Delimited::new(mimo::SPEC, build)),
+        "minimax_m2" => Arc::new(Delimited::new(minimax_m2::SPEC, build)),
+        "minimax_m2_append_think" => Arc::new(Kept::new(minimax_m2_append_think::SPEC)),
+        "nemotron_v3" => Arc::new(Delimited::new(nemotron_v3::SPEC, build)),
         "olmo3" => Arc::new(Delimited::new(olmo3::SPEC, build)),
         "qwen3" => Arc::new(Delimited::new(qwen3::SPEC, build)),
+        "seed_oss" => Arc::new(Delimited::new(seed_oss::SPEC, build)),
+        "step3" => Arc::new(Delimited::new(step3::SPEC, build)),
+        "step3p5" => Arc::new(Delimited::new(step3p5::SPEC, build)),
         _ => return None,
     })
 }

@@ -29,19 +29,33 @@
 //! * No panics, no recursion on input, time linear in the output.
 
 mod call_object;
-mod deepseek_v3;
 mod deepseek_v31;
+mod deepseek_v32;
+mod deepseek_v3;
+mod deepseek_v4;
 mod forced;
+mod glm45;
+mod glm47;
 mod hermes;
 pub mod json_block;
 mod kimi_k2;
 mod lfm2;
 mod llama4_pythonic;
+mod mimo;
+mod minimax_m2;
 mod olmo3;
 mod python_call;
 pub mod python_list;
 mod pythonic;
+mod qwen3_coder;
 pub mod sectioned;
+mod seed_oss;
+mod step3;
+mod step3p5;
+pub mod tagged;
+mod tagged_value;
+mod tagged_words;
+mod typing;
 
 use std::sync::Arc;
 
@@ -52,12 +66,33 @@ use crate::parse::{AnyState, Build, Context, Events, Segment, State};
 use json_block::JsonBlock;
 use python_list::PythonList;
 use sectioned::Sectioned;
+use tagged::Tagged;
 
 /// What a parser is built from.
 pub type ToolBuild<'v> = Build<'v>;
 
 /// The parsers' names, as vLLM's `--tool-call-parser` has them.
-pub const NAMES: &[&str] = &["deepseek_v3", "deepseek_v31", "hermes", "kimi_k2", "lfm2", "llama4_pythonic", "olmo3", "pythonic"];
+pub const NAMES: &[&str] = &[
+    "deepseek_v3",
+    "deepseek_v31",
+    "deepseek_v32",
+    "deepseek_v4",
+    "glm45",
+    "glm47",
+    "hermes",
+    "kimi_k2",
+    "lfm2",
+    "llama4_pythonic",
+    "mimo",
+    "minimax_m2",
+    "olmo3",
+    "pythonic",
+    "qwen3_coder",
+    "qwen3_xml",
+    "seed_oss",
+    "step3",
+    "step3p5",
+];
 
 /// Builds a parser by its name.
 #[must_use]
@@ -65,12 +100,23 @@ pub fn build(name: &str, build: ToolBuild<'_>) -> Option<Arc<dyn AnyToolParser>>
     Some(match name {
         "deepseek_v3" => Arc::new(Sectioned::new(deepseek_v3::SPEC, build)),
         "deepseek_v31" => Arc::new(Sectioned::new(deepseek_v31::SPEC, build)),
+        "deepseek_v32" => Arc::new(Tagged::new(deepseek_v32::SPEC, build)),
+        "deepseek_v4" => Arc::new(Tagged::new(deepseek_v4::SPEC, build)),
+        "glm45" => Arc::new(Tagged::new(glm45::SPEC, build)),
+        "glm47" => Arc::new(Tagged::new(glm47::SPEC, build)),
         "hermes" => Arc::new(JsonBlock::new(hermes::SPEC, build)),
         "kimi_k2" => Arc::new(Sectioned::new(kimi_k2::SPEC, build)),
         "lfm2" => Arc::new(PythonList::new(lfm2::SPEC, build)),
         "llama4_pythonic" => Arc::new(PythonList::new(llama4_pythonic::SPEC, build)),
+        "mimo" => Arc::new(Tagged::new(mimo::SPEC, build)),
+        "minimax_m2" => Arc::new(Tagged::new(minimax_m2::SPEC, build)),
         "olmo3" => Arc::new(PythonList::new(olmo3::SPEC, build)),
         "pythonic" => Arc::new(PythonList::new(pythonic::SPEC, build)),
+        "qwen3_coder" => Arc::new(Tagged::new(qwen3_coder::SPEC, build)),
+        "qwen3_xml" => Arc::new(Tagged::new(qwen3_coder::SPEC, build)),
+        "seed_oss" => Arc::new(Tagged::new(seed_oss::SPEC, build)),
+        "step3" => Arc::new(Tagged::new(step3::SPEC, build)),
+        "step3p5" => Arc::new(Tagged::new(step3p5::SPEC, build)),
         _ => return None,
     })
 }
