@@ -14,6 +14,8 @@ pub struct State {
     /// White space at the start of the answer or after a call, which goes out only if text follows.
     blanks: String,
     has_text: bool,
+    /// Whether the text so far ends inside a line, so that text after a call must not run on from it.
+    in_line: bool,
     /// Calls begun, and calls completed.
     pub calls: u32,
     pub complete: u32,
@@ -93,13 +95,19 @@ impl Assembler<'_> {
 
     fn content(&self, state: &mut State, text: &str, delta: &mut Delta) {
         if state.has_text || !self.trims {
+            state.in_line = !text.ends_with(char::is_whitespace);
             delta.content.push_str(text);
             return;
         }
         state.blanks.push_str(text);
         if state.blanks.len() > MAX_BLANKS || !state.blanks.trim().is_empty() {
             state.has_text = true;
-            delta.content.push_str(&std::mem::take(&mut state.blanks));
+            let text = std::mem::take(&mut state.blanks);
+            if state.in_line && !text.starts_with(char::is_whitespace) {
+                delta.content.push('\n');
+            }
+            state.in_line = !text.ends_with(char::is_whitespace);
+            delta.content.push_str(&text);
         }
     }
 }

@@ -170,6 +170,17 @@ impl Input {
         (&self.text[start..], until)
     }
 
+    /// How much of the unread text [`Input::until`] would return.
+    #[must_use]
+    pub fn until_length(&self, markers: &Markers) -> usize {
+        let rest = self.rest();
+        match markers.find(rest) {
+            Some((at, _)) if self.is_final() || !markers.may_grow(rest, at) => at,
+            _ if self.is_final() => rest.len(),
+            _ => markers.undecided(rest),
+        }
+    }
+
     /// The special token, where no text stands before it any more.
     pub fn take_special(&mut self) -> Option<(u32, String)> {
         if self.rest().is_empty() { self.special.take() } else { None }

@@ -2,6 +2,7 @@
 
 pub mod escaped;
 mod events;
+pub mod harmony;
 mod input;
 pub mod json;
 pub mod python;

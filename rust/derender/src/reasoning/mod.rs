@@ -14,6 +14,7 @@ mod deepseek_r1;
 mod deepseek_v3;
 mod deepseek_v4;
 pub mod delimited;
+mod gemma4;
 mod glm45;
 mod glm47;
 pub mod kept;
@@ -23,6 +24,7 @@ mod minimax_m2;
 mod minimax_m2_append_think;
 mod nemotron_v3;
 mod olmo3;
+mod openai_gptoss;
 pub mod opening;
 mod qwen3;
 mod seed_oss;
@@ -34,13 +36,16 @@ use std::sync::Arc;
 use crate::parse::{AnyState, Build, Context, Segment, State};
 use absorbing::Absorbing;
 use delimited::Delimited;
+use gemma4::Gemma4;
 use kept::Kept;
+use openai_gptoss::OpenAiGptOss;
 
 /// The parsers' names, as vLLM's `--reasoning-parser` has them.
 pub const NAMES: &[&str] = &[
     "deepseek_r1",
     "deepseek_v3",
     "deepseek_v4",
+    "gemma4",
     "glm45",
     "glm47",
     "kimi_k2",
@@ -49,6 +54,7 @@ pub const NAMES: &[&str] = &[
     "minimax_m2_append_think",
     "nemotron_v3",
     "olmo3",
+    "openai_gptoss",
     "qwen3",
     "seed_oss",
     "step3",
@@ -62,6 +68,7 @@ pub fn build(name: &str, build: Build<'_>) -> Option<Arc<dyn AnyReasoningParser>
         "deepseek_r1" => Arc::new(Delimited::new(deepseek_r1::SPEC, build)),
         "deepseek_v3" => Arc::new(Delimited::new(deepseek_v3::SPEC, build)),
         "deepseek_v4" => Arc::new(Delimited::new(deepseek_v4::SPEC, build)),
+        "gemma4" => Arc::new(Gemma4::new(build)),
         "glm45" => Arc::new(Delimited::new(glm45::SPEC, build)),
         "glm47" => Arc::new(Delimited::new(glm47::SPEC, build)),
         "kimi_k2" => Arc::new(Absorbing::new(kimi_k2::SPEC, build)),
@@ -70,6 +77,7 @@ pub fn build(name: &str, build: Build<'_>) -> Option<Arc<dyn AnyReasoningParser>
         "minimax_m2_append_think" => Arc::new(Kept::new(minimax_m2_append_think::SPEC)),
         "nemotron_v3" => Arc::new(Delimited::new(nemotron_v3::SPEC, build)),
         "olmo3" => Arc::new(Delimited::new(olmo3::SPEC, build)),
+        "openai_gptoss" => Arc::new(OpenAiGptOss::new(build)),
         "qwen3" => Arc::new(Delimited::new(qwen3::SPEC, build)),
         "seed_oss" => Arc::new(Delimited::new(seed_oss::SPEC, build)),
         "step3" => Arc::new(Delimited::new(step3::SPEC, build)),

@@ -28,12 +28,16 @@
 //! * White space before and after calls needs no care: the message drops it.
 //! * No panics, no recursion on input, time linear in the output.
 
+pub mod braced;
+mod braced_arguments;
 mod call_object;
 mod deepseek_v31;
 mod deepseek_v32;
 mod deepseek_v3;
 mod deepseek_v4;
 mod forced;
+mod functiongemma;
+mod gemma4;
 mod glm45;
 mod glm47;
 mod hermes;
@@ -44,6 +48,7 @@ mod llama4_pythonic;
 mod mimo;
 mod minimax_m2;
 mod olmo3;
+mod openai;
 mod python_call;
 pub mod python_list;
 mod pythonic;
@@ -63,7 +68,9 @@ pub use call_object::{CallObject, Keys};
 pub use forced::{Forced, Form};
 
 use crate::parse::{AnyState, Build, Context, Events, Segment, State};
+use braced::Braced;
 use json_block::JsonBlock;
+use openai::OpenAi;
 use python_list::PythonList;
 use sectioned::Sectioned;
 use tagged::Tagged;
@@ -77,6 +84,8 @@ pub const NAMES: &[&str] = &[
     "deepseek_v31",
     "deepseek_v32",
     "deepseek_v4",
+    "functiongemma",
+    "gemma4",
     "glm45",
     "glm47",
     "hermes",
@@ -86,6 +95,7 @@ pub const NAMES: &[&str] = &[
     "mimo",
     "minimax_m2",
     "olmo3",
+    "openai",
     "pythonic",
     "qwen3_coder",
     "qwen3_xml",
@@ -102,6 +112,8 @@ pub fn build(name: &str, build: ToolBuild<'_>) -> Option<Arc<dyn AnyToolParser>>
         "deepseek_v31" => Arc::new(Sectioned::new(deepseek_v31::SPEC, build)),
         "deepseek_v32" => Arc::new(Tagged::new(deepseek_v32::SPEC, build)),
         "deepseek_v4" => Arc::new(Tagged::new(deepseek_v4::SPEC, build)),
+        "functiongemma" => Arc::new(Braced::new(functiongemma::SPEC, build)),
+        "gemma4" => Arc::new(Braced::new(gemma4::SPEC, build)),
         "glm45" => Arc::new(Tagged::new(glm45::SPEC, build)),
         "glm47" => Arc::new(Tagged::new(glm47::SPEC, build)),
         "hermes" => Arc::new(JsonBlock::new(hermes::SPEC, build)),
@@ -111,6 +123,7 @@ pub fn build(name: &str, build: ToolBuild<'_>) -> Option<Arc<dyn AnyToolParser>>
         "mimo" => Arc::new(Tagged::new(mimo::SPEC, build)),
         "minimax_m2" => Arc::new(Tagged::new(minimax_m2::SPEC, build)),
         "olmo3" => Arc::new(PythonList::new(olmo3::SPEC, build)),
+        "openai" => Arc::new(OpenAi::new(build)),
         "pythonic" => Arc::new(PythonList::new(pythonic::SPEC, build)),
         "qwen3_coder" => Arc::new(Tagged::new(qwen3_coder::SPEC, build)),
         "qwen3_xml" => Arc::new(Tagged::new(qwen3_coder::SPEC, build)),
