@@ -217,8 +217,10 @@ fn check(case: &Case, served: &Served) {
     }
 }
 
+/// `DRAGOMAN_PARSERS=hermes,qwen3` runs the fixtures of these parsers only.
 fn run(kind: &str, names: &[&str]) {
-    for name in names {
+    let only = std::env::var("DRAGOMAN_PARSERS").unwrap_or_default();
+    for name in names.iter().filter(|name| only.is_empty() || only.split(',').any(|one| one == **name)) {
         let path = root().join(format!("tests/fixtures/{kind}/{name}.toml"));
         let fixture = read(&path);
         assert!(!fixture.source.trim().is_empty(), "{name}: where do the cases come from?");

@@ -33,8 +33,8 @@ pub struct Harmony {
 pub trait Sink {
     fn reasoning(&mut self, text: &str);
     fn content(&mut self, text: &str);
-    /// A message to a function begins.
-    fn call(&mut self, header: &Header);
+    /// A message to a function begins; `after_text` says whether content came before it.
+    fn call(&mut self, header: &Header, after_text: bool);
     fn arguments(&mut self, text: &str);
     /// The message to the function ends; `marker` ended it, and `whole` says whether its arguments are JSON.
     fn call_end(&mut self, marker: usize, whole: bool);
@@ -195,10 +195,10 @@ impl Harmony {
                 Mode::Reasoning => state.reasoning(text, sink),
                 Mode::Content | Mode::Between => state.content(text, sink),
                 Mode::Call => {
-                    if !text.trim().is_empty() || state.malformed {
-                        state.malformed = true;
-                        sink.arguments(text);
-                    }
+                    // Blanks behind the arguments are no part of them; other text is, and spoils them.
+                    let text = if state.malformed { text } else { text.trim_start() };
+                    state.malformed |= !text.is_empty();
+                    sink.arguments(text);
                 }
             }
             match until {
@@ -286,7 +286,7 @@ impl Harmony {
                 state.malformed = false;
                 if header.function().is_some() {
                     state.enter(Mode::Call);
-                    sink.call(&header);
+                    sink.call(&header, state.said);
                 } else if header.channel() == "analysis" {
                     state.enter(Mode::Reasoning);
                 } else {

@@ -48,8 +48,12 @@ impl Sink for Out<'_> {
         self.out.answer(Segment::Text(text));
     }
 
-    fn call(&mut self, header: &Header) {
+    fn call(&mut self, header: &Header, after_text: bool) {
         self.marker(harmony::CHANNEL);
+        if after_text {
+            // Where no tool parser runs, the call is text like any other.
+            self.out.answer(Segment::Text("\n"));
+        }
         self.out.answer(Segment::Text(&header.address()));
         self.marker(harmony::MESSAGE);
     }

@@ -106,13 +106,18 @@ impl Braced {
     }
 
     fn header(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
-        let rest = input.rest();
-        let end = rest.find(['{', '(']);
-        state.header.push_str(&rest[..end.unwrap_or(rest.len())]);
-        let read = end.map_or(rest.len(), |end| end + 1);
-        let opener = end.and_then(|end| rest[end..].chars().next());
-        input.advance(read);
+        let plain = input.until_length(&self.open);
+        let text = &input.rest()[..plain];
+        let end = text.find(['{', '(']).unwrap_or(plain);
+        let opener = text[end..].chars().next();
+        state.header.push_str(&text[..end]);
+        input.advance(end);
+        if state.header.len() > MAX_HEADER {
+            self.give_up(state, events);
+            return true;
+        }
         if let Some(opener) = opener {
+            input.advance(1);
             match name(&state.header) {
                 Some(name) => {
                     events.call_start(name, None);
@@ -127,16 +132,19 @@ impl Braced {
             }
             return true;
         }
-        if state.header.len() > MAX_HEADER {
-            self.give_up(state, events);
-            return true;
+        match input.until(&self.open).1 {
+            // The call begins anew.
+            Until::Marker(_) => {
+                self.give_up(state, events);
+                state.mode = Mode::Header;
+            }
+            Until::Special { text, .. } => {
+                state.header.push_str(&text);
+                self.give_up(state, events);
+            }
+            Until::End => return false,
         }
-        if let Some((_, text)) = input.take_special() {
-            state.header.push_str(&text);
-            self.give_up(state, events);
-            return true;
-        }
-        false
+        true
     }
 
     /// There is no call: the text is content.

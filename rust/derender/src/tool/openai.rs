@@ -45,7 +45,7 @@ impl Sink for Events {
         Events::content(self, text);
     }
 
-    fn call(&mut self, header: &Header) {
+    fn call(&mut self, header: &Header, _after_text: bool) {
         self.call_start(header.function().unwrap_or_default(), None);
     }
 

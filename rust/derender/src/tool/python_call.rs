@@ -19,6 +19,7 @@ enum At {
     Parameter,
     Keyword,
     Equals,
+    BeforeValue,
     Value,
     AfterValue,
 }
@@ -92,7 +93,11 @@ impl PythonCall {
             (At::Name, '(') if !self.name.is_empty() => self.at = At::Parameter,
             (At::Name, _) if blank && !self.name.is_empty() => self.at = At::Open,
             (At::Open, '(') => self.at = At::Parameter,
-            (At::Open | At::Parameter | At::Equals | At::AfterValue, _) if blank => {}
+            (At::Open | At::Parameter | At::Equals | At::BeforeValue | At::AfterValue, _) if blank => {}
+            (At::BeforeValue, _) => {
+                self.at = At::Value;
+                return (0, Progress::More);
+            }
             (At::Parameter | At::AfterValue, ')') => {
                 self.end(events);
                 return (1, Progress::Done);
@@ -106,7 +111,7 @@ impl PythonCall {
             (At::Keyword, _) if blank => self.at = At::Equals,
             (At::Keyword | At::Equals, '=') => {
                 self.value = Literal::default();
-                self.at = At::Value;
+                self.at = At::BeforeValue;
             }
             (At::AfterValue, ',') => self.at = At::Parameter,
             _ => return (0, Progress::Malformed),
@@ -118,9 +123,7 @@ impl PythonCall {
     fn value(&mut self, text: &str, events: &mut Events) -> (usize, Progress) {
         let mut out = String::new();
         let (read, progress) = self.value.feed(text, &mut out);
-        self.raw.push_str(&text[..read]);
         if !out.is_empty() {
-            self.raw.clear();
             if !self.keyword.is_empty() {
                 self.start(events);
                 events.arguments(if self.arguments { ", " } else { "{" });
@@ -128,8 +131,13 @@ impl PythonCall {
                 events.arguments(": ");
                 self.arguments = true;
                 self.keyword.clear();
+                self.raw.clear();
             }
             events.arguments(&out);
+        }
+        // Until it is told that there is a value, its text may have to be told as it is.
+        if !self.keyword.is_empty() {
+            self.raw.push_str(&text[..read]);
         }
         match progress {
             Progress::More => (read, Progress::More),
@@ -139,7 +147,7 @@ impl PythonCall {
                 (read, Progress::More)
             }
             Progress::Malformed => {
-                if self.raw.is_empty() {
+                if self.keyword.is_empty() {
                     self.raw = self.value.take_word();
                 }
                 (read, Progress::Malformed)

@@ -145,7 +145,7 @@ impl PythonList {
                 state.raw.push('[');
                 input.advance(1);
             }
-            _ if character.is_whitespace() => {
+            _ if character.is_whitespace() && state.raw.len() < MAX_BLANKS => {
                 state.raw.push(character);
                 input.advance(character.len_utf8());
             }

@@ -168,14 +168,14 @@ impl Sectioned {
 
     fn section(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
         let (text, until) = input.until(&self.section.markers);
-        if text.trim().is_empty() {
-            if !state.raw.is_empty() && state.raw.len() < MAX_HEADER {
-                state.raw.push_str(text);
-            }
-        } else {
+        if state.raw.is_empty() {
             // Text between calls is no part of one.
-            events.content(&std::mem::take(&mut state.raw));
             events.content(text);
+        } else {
+            state.raw.push_str(text);
+            if !text.trim().is_empty() || state.raw.len() > MAX_HEADER {
+                events.content(&std::mem::take(&mut state.raw));
+            }
         }
         match until {
             Until::Marker(index) if self.section.sign(index) == Some(Sign::Open) => {
@@ -199,12 +199,13 @@ impl Sectioned {
     }
 
     fn header(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
+        if state.header.len() + input.until_length(&self.header.markers) > MAX_HEADER {
+            Self::give_up(state, events);
+            return true;
+        }
         let (text, until) = input.until(&self.header.markers);
         state.raw.push_str(text);
         state.header.push_str(text);
-        if state.header.len() > MAX_HEADER {
-            self.give_up(state, events);
-        }
         let index = match until {
             Until::Marker(index) => index,
             Until::Special { .. } => return true,
@@ -222,20 +223,20 @@ impl Sectioned {
                 self.begin(state, events);
             }
             (_, Some(Sign::Open)) => {
-                self.give_up(state, events);
+                Self::give_up(state, events);
                 marker.clone_into(&mut state.raw);
                 self.open(state);
             }
             _ => {
                 state.raw.push_str(marker);
-                self.give_up(state, events);
+                Self::give_up(state, events);
             }
         }
         true
     }
 
     /// There is no call: the text is content.
-    fn give_up(&self, state: &mut State, events: &mut Events) {
+    fn give_up(state: &mut State, events: &mut Events) {
         events.content(&std::mem::take(&mut state.raw));
         state.header.clear();
         state.mode = Mode::Text;
@@ -259,7 +260,7 @@ impl Sectioned {
             state.raw.clear();
             state.mode = Mode::Nameless;
         } else {
-            self.give_up(state, events);
+            Self::give_up(state, events);
         }
     }
 
@@ -357,7 +358,7 @@ impl ToolParser for Sectioned {
         let mut input = Input::last(&mut state.held);
         self.run(state, &mut input, events);
         match state.mode {
-            Mode::Type | Mode::Header => self.give_up(state, events),
+            Mode::Type | Mode::Header => Self::give_up(state, events),
             Mode::Closing => events.call_end(),
             Mode::Arguments if state.scanner.is_complete() => events.call_end(),
             _ => {}
