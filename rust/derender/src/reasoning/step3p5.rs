@@ -1,4 +1,4 @@
-//! Step 3.5: Qwen 3's form; the prompt opens the block.
+//! Step 3.5: Qwen 3's form; the prompt opens the block, whatever the request says of thinking.
 //!
 //! ```text
 //! reasoning
@@ -9,4 +9,4 @@
 use super::delimited::Spec;
 use super::qwen3;
 
-pub const SPEC: Spec = qwen3::SPEC;
+pub const SPEC: Spec = Spec { switch: false, ..qwen3::SPEC };

@@ -23,6 +23,8 @@ use super::tagged_words::{Closer, Found, MAX_NAME, Spec, Style, Verdict, Words};
 use super::{ToolBuild, ToolParser};
 use crate::parse::{Context, Events, Input, Segment};
 
+const QUOTES: [char; 2] = ['"', '\''];
+
 /// Text in front of a call's name that is held; more of it is content.
 const MAX_RAW: usize = 1024;
 
@@ -128,16 +130,14 @@ impl Tagged {
         {
             return false;
         } else {
-            if state.called {
-                state.raw.clear();
-            }
             self.give_up(state, events);
             return true;
         };
-        if next == Mode::Text {
-            state.raw.clear();
-        } else {
-            state.raw.push_str(&text[..length]);
+        match next {
+            Mode::Text => state.raw.clear(),
+            // Behind a call it is the call's.
+            Mode::Outside if state.called => {}
+            _ => state.raw.push_str(&text[..length]),
         }
         input.advance(length);
         state.mode = next;
@@ -147,11 +147,7 @@ impl Tagged {
     /// Reads blanks in front of a call or its first tag. False: there are so many that it is none.
     fn blanks(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
         let blanks = input.rest().len() - input.rest().trim_start().len();
-        if state.called && state.mode == Mode::Outside {
-            events.content(&input.rest()[..blanks]);
-        } else {
-            state.raw.push_str(&input.rest()[..blanks]);
-        }
+        state.raw.push_str(&input.rest()[..blanks]);
         input.advance(blanks);
         if state.raw.len() > MAX_RAW {
             self.give_up(state, events);
@@ -359,15 +355,21 @@ impl Tagged {
     }
 }
 
-/// Splits `"NAME" REST`, `'NAME' REST` or `NAME`.
+/// Splits `"NAME" REST`, `'NAME' REST` or `NAME`. A quote that is not closed leaves no name.
 fn attribute(text: &str) -> (&str, &str) {
     let text = text.trim();
-    for quote in ['"', '\''] {
+    for quote in QUOTES {
         if let Some(quoted) = text.strip_prefix(quote) {
-            return quoted.split_once(quote).unwrap_or((quoted, ""));
+            return quoted.split_once(quote).unwrap_or_default();
         }
     }
     (text, "")
+}
+
+/// A name of which the end may be missing.
+fn part(text: &str) -> &str {
+    let text = text.trim().trim_start_matches(QUOTES);
+    text.split(QUOTES).next().unwrap_or_default()
 }
 
 impl ToolParser for Tagged {
@@ -403,7 +405,7 @@ impl ToolParser for Tagged {
                     events.call_end();
                 }
             }
-            Mode::Key => state.value.cut_key(attribute(&rest).0, events),
+            Mode::Key => state.value.cut_key(part(&rest), events),
             Mode::Keyed | Mode::Value => state.value.cut(events),
         }
     }

@@ -16,7 +16,7 @@ const MAX_NULL: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trim {
     Nothing,
-    /// One line break at each end.
+    /// One line break at each end, where there is one at the beginning.
     LineBreaks,
     /// All.
     Blanks,
@@ -46,6 +46,8 @@ pub struct State {
     opened: bool,
     /// Whether any of the value's text is read that counts.
     begun: bool,
+    /// Whether a line break at its beginning was the format's.
+    framed: bool,
     blanks: String,
     text: String,
     /// An object that is all of the arguments, if no parameter follows, and its key.
@@ -64,6 +66,7 @@ impl State {
         };
         self.kind = Kind::Held;
         self.begun = false;
+        self.framed = false;
         self.blanks.clear();
         self.text.clear();
     }
@@ -122,17 +125,20 @@ impl State {
         if piece.is_empty() {
             return;
         }
+        if !self.begun {
+            self.framed = trim == Trim::LineBreaks && piece.starts_with('\n');
+        }
         let piece = match trim {
-            Trim::LineBreaks if !self.begun => piece.strip_prefix('\n').unwrap_or(piece),
-            Trim::Blanks if !self.begun => piece.trim_start(),
-            _ => piece,
+            _ if self.begun => piece,
+            Trim::Blanks => piece.trim_start(),
+            Trim::LineBreaks | Trim::Nothing => &piece[usize::from(self.framed)..],
         };
         self.begun |= trim != Trim::Blanks || !piece.is_empty();
         let mut text = std::mem::take(&mut self.blanks);
         text.push_str(piece);
         let mut keep = match trim {
-            Trim::Nothing => text.len(),
-            Trim::LineBreaks => text.strip_suffix('\n').unwrap_or(&text).len(),
+            Trim::LineBreaks if self.framed => text.strip_suffix('\n').unwrap_or(&text).len(),
+            Trim::LineBreaks | Trim::Nothing => text.len(),
             Trim::Blanks => text.trim_end().len().max(text.len().saturating_sub(MAX_BLANKS)),
         };
         while !text.is_char_boundary(keep) {
@@ -234,8 +240,7 @@ fn trimmed(text: &str, trim: Trim) -> &str {
     match trim {
         Trim::Nothing => text,
         Trim::LineBreaks => {
-            let text = text.strip_prefix('\n').unwrap_or(text);
-            text.strip_suffix('\n').unwrap_or(text)
+            text.strip_prefix('\n').map_or(text, |text| text.strip_suffix('\n').unwrap_or(text))
         }
         Trim::Blanks => text.trim(),
     }
