@@ -88,7 +88,8 @@ impl Header {
     fn answer(&self) -> Option<&str> {
         let text = self.channel.trim_start().strip_prefix("final")?;
         let answer = text.trim();
-        (text.starts_with(char::is_whitespace) && !answer.is_empty() && !answer.starts_with("to=")).then_some(answer)
+        (text.starts_with(char::is_whitespace) && !answer.is_empty() && !answer.starts_with("to="))
+            .then_some(answer)
     }
 }
 
@@ -105,6 +106,7 @@ enum Mode {
 }
 
 /// Where the reader stands.
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     mode: Mode,
@@ -261,7 +263,7 @@ impl Harmony {
                 if in_header && state.header.raw != text {
                     state.give_up(sink);
                 }
-                self.end_call(state, index, sink);
+                Self::end_call(state, index, sink);
                 state.header = Header { raw: text.to_owned(), ..Header::default() };
                 if index == CHANNEL {
                     state.header.part = Part::Channel;
@@ -298,13 +300,13 @@ impl Harmony {
             _ if in_header && state.header.raw.is_empty() => state.enter(Mode::Between),
             _ if in_header => state.give_up(sink),
             _ => {
-                self.end_call(state, index, sink);
+                Self::end_call(state, index, sink);
                 state.enter(Mode::Between);
             }
         }
     }
 
-    fn end_call(&self, state: &mut State, index: usize, sink: &mut dyn Sink) {
+    fn end_call(state: &mut State, index: usize, sink: &mut dyn Sink) {
         if state.mode == Mode::Call {
             if !state.begun && !state.malformed {
                 sink.arguments("{}");

@@ -7,6 +7,7 @@ mod input;
 pub mod json;
 pub mod python;
 mod python_atom;
+mod python_string;
 mod state;
 
 pub use events::{Event, Events};

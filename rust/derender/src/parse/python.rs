@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::escaped;
 use super::json::Progress;
-use super::python_atom::{Scalar, scalar};
+use super::python_atom::scalar;
+use super::python_string::PythonString;
 
 /// Nesting that is followed; deeper values are refused as malformed.
 const MAX_DEPTH: usize = 128;
@@ -23,19 +24,7 @@ enum Expect {
     /// An item of the innermost list or dictionary, or its end.
     Item,
     Word,
-    /// One or two quotes of a string that opens.
-    Quotes(u8),
-    Body,
-    /// Quotes that may close a string of three.
-    Closing(u8),
-    Escape,
-    /// The character behind a backslash of a raw string.
-    Raw,
-    Code {
-        radix: u8,
-        left: u8,
-        value: u32,
-    },
+    String,
     /// A string ended; another may be joined to it.
     Joined,
     Colon,
@@ -58,23 +47,16 @@ pub struct Literal {
     key: bool,
     /// Whether a comma stands before the next item.
     comma: bool,
-    quote: u8,
-    triple: bool,
-    raw: bool,
+    string: PythonString,
     /// A name or number while it is read.
     word: String,
-    /// The first half of a surrogate pair.
-    high: u16,
 }
 
 impl Literal {
     /// Whether the next character stands inside a string.
     #[must_use]
     pub fn in_string(&self) -> bool {
-        matches!(
-            self.expect,
-            Expect::Body | Expect::Closing(_) | Expect::Escape | Expect::Raw | Expect::Code { .. }
-        ) || matches!(self.expect, Expect::Quotes(1))
+        self.expect == Expect::String && self.string.is_open()
     }
 
     /// The name or number that is still held.
@@ -87,8 +69,14 @@ impl Literal {
     pub fn feed(&mut self, text: &str, out: &mut String) -> (usize, Progress) {
         let mut at = 0;
         while let Some(character) = text[at..].chars().next() {
-            if self.expect == Expect::Body {
-                at += self.body(&text[at..], out);
+            if self.expect == Expect::String {
+                let (read, progress) = self.string.feed(&text[at..], out);
+                at += read;
+                match progress {
+                    Progress::More => {}
+                    Progress::Done => self.expect = Expect::Joined,
+                    Progress::Malformed => return (at, Progress::Malformed),
+                }
                 continue;
             }
             match self.step(character, out) {
@@ -101,45 +89,15 @@ impl Literal {
         (at, Progress::More)
     }
 
-    /// Reads inside a string up to its end or an escape.
-    fn body(&mut self, text: &str, out: &mut String) -> usize {
-        let quote = self.quote;
-        let end = text.bytes().position(|byte| byte == quote || byte == b'\\').unwrap_or(text.len());
-        self.text(&text[..end], out);
-        match text.as_bytes().get(end) {
-            None => return end,
-            Some(b'\\') if self.raw => {
-                self.text("\\", out);
-                self.expect = Expect::Raw;
-            }
-            Some(b'\\') => self.expect = Expect::Escape,
-            Some(_) if self.triple => self.expect = Expect::Closing(1),
-            Some(_) => self.close_string(out),
-        }
-        end + 1
-    }
-
     fn step(&mut self, character: char, out: &mut String) -> Step {
+        let quote = matches!(character, '"' | '\'');
         match self.expect {
-            Expect::Value | Expect::Item | Expect::Colon | Expect::After if character.is_whitespace() => Step::Taken,
+            Expect::Word => self.word(character, out),
+            Expect::String => Step::Again,
+            _ if character.is_whitespace() => Step::Taken,
             Expect::Item if self.closes(character) => self.close(out),
             Expect::Value | Expect::Item => self.value(character, out),
-            Expect::Word => self.word(character, out),
-            Expect::Quotes(count) => self.quotes(count, character),
-            Expect::Body => Step::Again,
-            Expect::Closing(count) => self.closing(count, character, out),
-            Expect::Raw => {
-                self.text(character.encode_utf8(&mut [0; 4]), out);
-                self.to(Expect::Body)
-            }
-            Expect::Escape => self.escape(character, out),
-            Expect::Code { radix, left, value } => self.code(radix, left, value, character, out),
-            Expect::Joined if character.is_whitespace() => Step::Taken,
-            Expect::Joined if matches!(character, '"' | '\'') => {
-                self.quote = u8::try_from(character).unwrap_or(b'"');
-                self.raw = false;
-                self.to(Expect::Quotes(1))
-            }
+            Expect::Joined if quote => self.string(character, false),
             Expect::Joined => {
                 out.push('"');
                 self.expect = if self.key { Expect::Colon } else { Expect::After };
@@ -171,8 +129,9 @@ impl Literal {
                 self.to(Expect::Item)
             }
             '"' | '\'' => {
-                self.raw = false;
-                self.open_string(character, out)
+                self.separate(out);
+                out.push('"');
+                self.string(character, false)
             }
             _ if is_word(character) => {
                 self.word.clear();
@@ -199,148 +158,27 @@ impl Literal {
             return Step::Taken;
         }
         if matches!(character, '"' | '\'') {
-            self.raw = match self.word.as_str() {
+            let raw = match self.word.as_str() {
                 "r" | "R" => true,
                 "u" | "U" => false,
                 _ => return Step::Refused,
             };
             self.word.clear();
-            return self.open_string(character, out);
+            self.separate(out);
+            out.push('"');
+            return self.string(character, raw);
         }
-        let Some(value) = scalar(&self.word) else { return Step::Refused };
+        let Some(text) = scalar(&self.word) else { return Step::Refused };
         self.separate(out);
-        match value {
-            Scalar::Text(text) | Scalar::Number(text) if self.key => out.push_str(&escaped::quoted(&text)),
-            Scalar::Text(text) | Scalar::Number(text) => out.push_str(&text),
-        }
+        out.push_str(&if self.key { escaped::quoted(&text) } else { text });
         self.word.clear();
         self.expect = if self.key { Expect::Colon } else { Expect::After };
         Step::Again
     }
 
-    fn open_string(&mut self, quote: char, out: &mut String) -> Step {
-        self.separate(out);
-        out.push('"');
-        self.quote = u8::try_from(quote).unwrap_or(b'"');
-        self.to(Expect::Quotes(1))
-    }
-
-    /// The start of a string: `"`, or `"""`, or `""` which is a string of its own.
-    fn quotes(&mut self, count: u8, character: char) -> Step {
-        let quote = character == char::from(self.quote);
-        self.triple = quote && count == 2;
-        self.expect = match (count, quote) {
-            (1, true) => Expect::Quotes(2),
-            (_, true) | (1, false) => Expect::Body,
-            (_, false) => Expect::Joined,
-        };
-        if quote { Step::Taken } else { Step::Again }
-    }
-
-    fn closing(&mut self, count: u8, character: char, out: &mut String) -> Step {
-        if character != char::from(self.quote) {
-            let quotes = if self.quote == b'"' { "\"\"" } else { "''" };
-            self.text(&quotes[..usize::from(count.min(2))], out);
-            self.expect = Expect::Body;
-            return Step::Again;
-        }
-        if count == 2 {
-            self.close_string(out);
-            return Step::Taken;
-        }
-        self.to(Expect::Closing(count + 1))
-    }
-
-    fn close_string(&mut self, out: &mut String) {
-        self.settle(out);
-        self.triple = false;
-        self.expect = Expect::Joined;
-    }
-
-    fn escape(&mut self, character: char, out: &mut String) -> Step {
-        let code = |radix, left, value| Expect::Code { radix, left, value };
-        self.expect = match character {
-            'x' => code(16, 2, 0),
-            'u' => code(16, 4, 0),
-            'U' => code(16, 8, 0),
-            '0'..='7' => code(8, 2, character.to_digit(8).unwrap_or_default()),
-            _ => {
-                let mut buffer = [0; 4];
-                let known = match character {
-                    'a' => "\u{7}",
-                    'b' => "\u{8}",
-                    'f' => "\u{c}",
-                    'n' => "\n",
-                    'r' => "\r",
-                    't' => "\t",
-                    'v' => "\u{b}",
-                    '\\' => "\\",
-                    '\'' => "'",
-                    '"' => "\"",
-                    '\n' => "",
-                    // Python leaves an escape that it does not know as it is.
-                    _ => {
-                        self.text("\\", out);
-                        character.encode_utf8(&mut buffer)
-                    }
-                };
-                self.text(known, out);
-                Expect::Body
-            }
-        };
-        Step::Taken
-    }
-
-    fn code(&mut self, radix: u8, left: u8, value: u32, character: char, out: &mut String) -> Step {
-        let digit = character.to_digit(u32::from(radix));
-        if let Some(digit) = digit {
-            let value = value.saturating_mul(u32::from(radix)).saturating_add(digit);
-            if left > 1 {
-                return self.to(Expect::Code { radix, left: left - 1, value });
-            }
-            self.character(value, out);
-            return self.to(Expect::Body);
-        }
-        if radix != 8 {
-            return Step::Refused;
-        }
-        self.character(value, out);
-        self.expect = Expect::Body;
-        Step::Again
-    }
-
-    /// Writes an escaped character. Halves of a surrogate pair are joined; one that stands alone is no character.
-    fn character(&mut self, value: u32, out: &mut String) {
-        if let (high @ 1.., 0xdc00..0xe000) = (self.high, value) {
-            self.high = 0;
-            let joined = 0x10000 + ((u32::from(high) - 0xd800) << 10) + (value - 0xdc00);
-            let character = char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER);
-            self.text(character.encode_utf8(&mut [0; 4]), out);
-            return;
-        }
-        self.settle(out);
-        match u16::try_from(value) {
-            Ok(high @ 0xd800..0xdc00) => self.high = high,
-            _ => {
-                let character = char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER);
-                self.text(character.encode_utf8(&mut [0; 4]), out);
-            }
-        }
-    }
-
-    /// Writes text of a string.
-    fn text(&mut self, text: &str, out: &mut String) {
-        if !text.is_empty() {
-            self.settle(out);
-            escaped::push(text, out);
-        }
-    }
-
-    /// A half of a surrogate pair whose other half did not come is no character.
-    fn settle(&mut self, out: &mut String) {
-        if std::mem::take(&mut self.high) != 0 {
-            out.push(char::REPLACEMENT_CHARACTER);
-        }
+    fn string(&mut self, quote: char, raw: bool) -> Step {
+        self.string = PythonString::new(quote, raw);
+        self.to(Expect::String)
     }
 
     fn after(&mut self, character: char, out: &mut String) -> Step {
@@ -383,4 +221,50 @@ enum Step {
     Again,
     Ended,
     Refused,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a value and the `)` behind it in two pieces; none where it is malformed.
+    fn json(text: &str, cut: usize) -> Option<serde_json::Value> {
+        let (mut literal, mut out) = (Literal::default(), String::new());
+        let whole = format!("{text})");
+        let (first, second) = whole.split_at(cut);
+        let (read, progress) = literal.feed(first, &mut out);
+        let ended = match progress {
+            Progress::More => literal.feed(second, &mut out).1 == Progress::Done,
+            Progress::Done => read == text.len(),
+            Progress::Malformed => false,
+        };
+        ended.then(|| serde_json::from_str(&out).unwrap_or_else(|_| panic!("{text} became {out}")))
+    }
+
+    /// Expectations: CPython 3.11, `json.dumps(ast.literal_eval(text))`.
+    #[test]
+    fn literals_are_what_python_reads_in_any_pieces() {
+        let cases = [
+            ("'a' \"b\"", Some("\"ab\"")),
+            ("''", Some("\"\"")),
+            ("'''it's \"x\" '' '''", Some("\"it's \\\"x\\\" '' \"")),
+            ("r'\\d\\'e'", Some("\"\\\\d\\\\'e\"")),
+            ("'\\x41\\u00e9\\U0001f336\\101\\0\\n\\q'", Some("\"A\\u00e9\\ud83c\\udf36A\\u0000\\n\\\\q\"")),
+            ("[1, -2.5, .5, 1e3, 0x1f, 1_000, ]", Some("[1, -2.5, 0.5, 1000.0, 31, 1000]")),
+            ("{'a': [None, True, {}], 'b': (1)}", None),
+            ("{'a': [None, True, {}], 'b': False, }", Some("{\"a\": [null, true, {}], \"b\": false}")),
+            ("[1 2]", None),
+            ("[1, 2}", None),
+            ("{'a'}", None),
+            ("'\\xzz'", None),
+            ("1 + 1", None),
+            ("name", None),
+        ];
+        for (text, expected) in cases {
+            let expected = expected.map(|text| serde_json::from_str(text).expect("JSON"));
+            for cut in (0..=text.len()).filter(|&cut| text.is_char_boundary(cut)) {
+                assert_eq!(json(text, cut), expected, "{text} cut at {cut}");
+            }
+        }
+    }
 }

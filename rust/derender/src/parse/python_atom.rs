@@ -1,20 +1,12 @@
 //! Names and numbers of Python as JSON.
 
-/// A value without parts, as JSON text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scalar {
-    /// `true`, `false` or `null`.
-    Text(String),
-    Number(String),
-}
-
-/// Reads a word. None: it is no literal, but a name or an expression.
+/// A word as JSON text. None: it is no literal, but a name or an expression.
 #[must_use]
-pub fn scalar(word: &str) -> Option<Scalar> {
+pub fn scalar(word: &str) -> Option<String> {
     match word {
-        "True" | "true" => return Some(Scalar::Text("true".to_owned())),
-        "False" | "false" => return Some(Scalar::Text("false".to_owned())),
-        "None" | "null" => return Some(Scalar::Text("null".to_owned())),
+        "True" | "true" => return Some("true".to_owned()),
+        "False" | "false" => return Some("false".to_owned()),
+        "None" | "null" => return Some("null".to_owned()),
         _ => {}
     }
     let (sign, digits) = match word.as_bytes().first()? {
@@ -23,7 +15,7 @@ pub fn scalar(word: &str) -> Option<Scalar> {
         _ => ("", word),
     };
     let number = based(digits).or_else(|| decimal(digits))?;
-    Some(Scalar::Number(format!("{sign}{number}")))
+    Some(format!("{sign}{number}"))
 }
 
 /// A number with a base: `0x10`.

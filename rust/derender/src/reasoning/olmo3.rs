@@ -7,10 +7,5 @@
 
 use super::delimited::{Spec, Unmarked};
 
-pub const SPEC: Spec = Spec {
-    open: "<think>",
-    close: "</think>",
-    interrupt: &[],
-    unmarked: Unmarked::Reasoning,
-    switch: false,
-};
+pub const SPEC: Spec =
+    Spec { open: "<think>", close: "</think>", interrupt: &[], unmarked: Unmarked::Reasoning, switch: false };

@@ -118,17 +118,14 @@ impl Braced {
         }
         if let Some(opener) = opener {
             input.advance(1);
-            match name(&state.header) {
-                Some(name) => {
-                    events.call_start(name, None);
-                    state.arguments = BracedArguments::new(name, opener, events);
-                    state.header.clear();
-                    state.mode = Mode::Arguments;
-                }
-                None => {
-                    state.header.push(opener);
-                    self.give_up(state, events);
-                }
+            if let Some(name) = name(&state.header) {
+                events.call_start(name, None);
+                state.arguments = BracedArguments::new(name, opener, events);
+                state.header.clear();
+                state.mode = Mode::Arguments;
+            } else {
+                state.header.push(opener);
+                self.give_up(state, events);
             }
             return true;
         }
@@ -154,7 +151,13 @@ impl Braced {
         state.mode = Mode::Text;
     }
 
-    fn arguments(&self, state: &mut State, input: &mut Input, context: &Context, events: &mut Events) -> bool {
+    fn arguments(
+        &self,
+        state: &mut State,
+        input: &mut Input,
+        context: &Context,
+        events: &mut Events,
+    ) -> bool {
         let typing = Typing { context, unknown: self.spec.unknown };
         let quoted = state.arguments.in_quotes();
         if !quoted {

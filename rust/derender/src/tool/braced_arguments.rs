@@ -156,7 +156,6 @@ impl BracedArguments {
                 self.close(events);
             }
             At::Key if character == ',' && self.word.trim().is_empty() => self.word.clear(),
-            At::Key => self.word.push(character),
             At::Value if character.is_whitespace() => {}
             At::Value if closes || character == ',' => {
                 if self.in_list() {
@@ -181,7 +180,7 @@ impl BracedArguments {
                 self.end_bare(typing, events);
                 self.step(character, typing, events);
             }
-            At::Bare => self.word.push(character),
+            At::Key | At::Bare => self.word.push(character),
             At::After if closes => self.close(events),
             At::After if character == ',' => self.at = if self.in_list() { At::Value } else { At::Key },
             At::Quoted | At::Held | At::After => {}

@@ -31,9 +31,9 @@
 pub mod braced;
 mod braced_arguments;
 mod call_object;
+mod deepseek_v3;
 mod deepseek_v31;
 mod deepseek_v32;
-mod deepseek_v3;
 mod deepseek_v4;
 mod forced;
 mod functiongemma;

@@ -107,7 +107,9 @@ impl PythonCall {
                 self.keyword.push(character);
                 self.at = At::Keyword;
             }
-            (At::Keyword, _) if character.is_alphanumeric() || character == '_' => self.keyword.push(character),
+            (At::Keyword, _) if character.is_alphanumeric() || character == '_' => {
+                self.keyword.push(character);
+            }
             (At::Keyword, _) if blank => self.at = At::Equals,
             (At::Keyword | At::Equals, '=') => {
                 self.value = Literal::default();

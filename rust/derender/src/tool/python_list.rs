@@ -134,7 +134,7 @@ impl PythonList {
     fn before(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
         let Some(character) = input.rest().chars().next() else {
             if input.is_final() {
-                self.give_up(state, events);
+                Self::give_up(state, events);
                 return true;
             }
             return false;
@@ -153,13 +153,13 @@ impl PythonList {
                 state.call = PythonCall::default();
                 state.mode = Mode::Call;
             }
-            _ => self.give_up(state, events),
+            _ => Self::give_up(state, events),
         }
         true
     }
 
     /// There is no call: the text is content.
-    fn give_up(&self, state: &mut State, events: &mut Events) {
+    fn give_up(state: &mut State, events: &mut Events) {
         events.content(&std::mem::take(&mut state.raw));
         state.in_list = false;
         state.mode = Mode::Text;
@@ -177,7 +177,7 @@ impl PythonList {
                 true
             }
             Progress::Malformed => {
-                self.malformed(state, events);
+                Self::malformed(state, events);
                 true
             }
             Progress::More => match input.take_special() {
@@ -191,7 +191,7 @@ impl PythonList {
                     true
                 }
                 Some((id, text)) if self.close.of_id(id).is_some() => {
-                    self.malformed(state, events);
+                    Self::malformed(state, events);
                     events.content(&text);
                     true
                 }
@@ -200,14 +200,14 @@ impl PythonList {
         }
     }
 
-    fn malformed(&self, state: &mut State, events: &mut Events) {
+    fn malformed(state: &mut State, events: &mut Events) {
         let raw = state.call.take_raw();
         if state.call.is_started() {
             events.arguments(&raw);
             state.mode = Mode::Broken;
         } else {
             state.raw.push_str(&raw);
-            self.give_up(state, events);
+            Self::give_up(state, events);
         }
     }
 
@@ -225,7 +225,7 @@ impl PythonList {
         };
         match character {
             ',' => {
-                state.raw = input.rest()[..=blanks].to_owned();
+                input.rest()[..=blanks].clone_into(&mut state.raw);
                 input.advance(blanks + 1);
                 state.mode = Mode::Before;
             }
@@ -234,8 +234,11 @@ impl PythonList {
                 state.mode = Mode::Closing;
             }
             // A new line is as good as a comma.
-            _ if PythonCall::begins_with(character) && (state.in_list || self.spec.listless) && blanks > 0 => {
-                state.raw = input.rest()[..blanks].to_owned();
+            _ if PythonCall::begins_with(character)
+                && (state.in_list || self.spec.listless)
+                && blanks > 0 =>
+            {
+                input.rest()[..blanks].clone_into(&mut state.raw);
                 input.advance(blanks);
                 state.mode = Mode::Before;
             }
@@ -303,7 +306,7 @@ impl PythonList {
         let (text, until) = input.until(&self.close);
         state.raw.push_str(text);
         if state.raw.len() > MAX_ECHO {
-            self.give_up(state, events);
+            Self::give_up(state, events);
         }
         match until {
             Until::Marker(_) => {
@@ -311,7 +314,7 @@ impl PythonList {
                 true
             }
             Until::Special { .. } => {
-                self.give_up(state, events);
+                Self::give_up(state, events);
                 true
             }
             Until::End => false,
@@ -355,7 +358,7 @@ impl ToolParser for PythonList {
         let mut input = Input::last(&mut state.held);
         self.run(state, &mut input, events);
         if state.mode == Mode::Call && !state.call.is_started() {
-            self.malformed(state, events);
+            Self::malformed(state, events);
         }
         events.content(&std::mem::take(&mut state.raw));
     }

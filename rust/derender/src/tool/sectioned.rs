@@ -131,7 +131,13 @@ impl Sectioned {
         }
         header.extend(&close);
         let signs = |of: &[(Sign, &'static str)]| Signs::new(of, build);
-        Self { spec, text: signs(&text), section: signs(&section), header: signs(&header), close: signs(&close) }
+        Self {
+            spec,
+            text: signs(&text),
+            section: signs(&section),
+            header: signs(&header),
+            close: signs(&close),
+        }
     }
 
     fn run(&self, state: &mut State, input: &mut Input, events: &mut Events) {
