@@ -48,12 +48,22 @@ impl Markers {
         textual.map(|(index, marker)| (index, marker.text))
     }
 
-    /// The first marker in `text`: the earliest, and of those that begin together the longest.
+    /// The first marker in `text`: the earliest, and of those that begin together the longest. It looks no further
+    /// than that marker, so that a text of many markers costs linear time.
     fn find(&self, text: &str) -> Option<(usize, usize)> {
-        let found =
-            self.textual().filter_map(|(index, marker)| Some((text.find(marker)?, marker.len(), index)));
-        let first = found.min_by_key(|&(at, length, _)| (at, std::cmp::Reverse(length)));
-        first.map(|(at, _, index)| (at, index))
+        let mut leads = [false; 256];
+        for (_, marker) in self.textual() {
+            if let Some(&lead) = marker.as_bytes().first() {
+                leads[usize::from(lead)] = true;
+            }
+        }
+        let begins = |at: usize| {
+            let here =
+                self.textual().filter(|(_, marker)| text.as_bytes()[at..].starts_with(marker.as_bytes()));
+            here.max_by_key(|(_, marker)| marker.len()).map(|(index, _)| (at, index))
+        };
+        let places = text.bytes().enumerate().filter(|&(_, byte)| leads[usize::from(byte)]);
+        places.map(|(at, _)| at).find_map(begins)
     }
 
     /// Whether all of `text` from some place up to `at` on is the start of a longer marker, so that what stands at

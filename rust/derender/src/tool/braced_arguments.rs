@@ -10,6 +10,10 @@ use crate::parse::{Context, Events};
 
 /// Nesting that is followed; deeper braces are text.
 const MAX_DEPTH: usize = 64;
+/// The length of a key or value without quotes; a longer one is a string.
+const MAX_WORD: usize = 1024;
+/// The length of a value in quotes that is no string by the schema; a longer one is a string.
+const MAX_HELD: usize = 16 * 1024;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum At {
@@ -18,6 +22,8 @@ enum At {
     Value,
     /// In a value without quotes.
     Bare,
+    /// In a value without quotes that is too long to be held, and a string therefore.
+    Long,
     /// In quotes, and the text goes out as it comes.
     Quoted,
     /// In quotes, and the schema wants something else than a string: the text is held.
@@ -107,7 +113,17 @@ impl BracedArguments {
 
     /// Takes text in quotes.
     fn quoted(&mut self, text: &str, events: &mut Events) {
-        if self.at == At::Quoted { events.arguments(&escaped(text)) } else { self.word.push_str(text) }
+        if self.at == At::Held {
+            self.word.push_str(text);
+            if self.word.len() <= MAX_HELD {
+                return;
+            }
+            self.at = At::Quoted;
+            events.arguments("\"");
+            events.arguments(&escaped(&std::mem::take(&mut self.word)));
+        } else {
+            events.arguments(&escaped(text));
+        }
     }
 
     /// Reads a quotation mark.
@@ -126,10 +142,8 @@ impl BracedArguments {
                     self.at = At::Held;
                 }
             }
-            At::Bare => {
-                self.end_bare(typing, events);
-            }
-            At::Quoted => {
+            At::Bare => self.end_bare(typing, events),
+            At::Quoted | At::Long => {
                 events.arguments("\"");
                 self.at = At::After;
             }
@@ -180,10 +194,30 @@ impl BracedArguments {
                 self.end_bare(typing, events);
                 self.step(character, typing, events);
             }
-            At::Key | At::Bare => self.word.push(character),
+            At::Key | At::Bare => self.push(character, events),
+            At::Long if closes || character == ',' => {
+                events.arguments("\"");
+                self.at = At::After;
+                self.step(character, typing, events);
+            }
+            At::Long => events.arguments(&escaped(character.encode_utf8(&mut [0; 4]))),
             At::After if closes => self.close(events),
             At::After if character == ',' => self.at = if self.in_list() { At::Value } else { At::Key },
             At::Quoted | At::Held | At::After => {}
+        }
+    }
+
+    /// Adds to what is held, unless that becomes too long.
+    fn push(&mut self, character: char, events: &mut Events) {
+        self.word.push(character);
+        if self.word.len() > MAX_WORD {
+            if let Some(level) = self.open.last_mut().filter(|_| self.at == At::Key) {
+                level.key.clear();
+            }
+            self.begin(events);
+            events.arguments("\"");
+            events.arguments(&escaped(&std::mem::take(&mut self.word)));
+            self.at = At::Long;
         }
     }
 
@@ -231,6 +265,8 @@ impl BracedArguments {
     pub fn close_all(&mut self, typing: Typing<'_>, events: &mut Events) {
         if self.at == At::Bare || (self.at == At::Value && !self.in_list()) {
             self.end_bare(typing, events);
+        } else if self.at == At::Long {
+            events.arguments("\"");
         }
         while !self.is_done() {
             self.close(events);
@@ -246,7 +282,7 @@ impl BracedArguments {
                 events.arguments(&word);
             }
             At::Held => events.arguments(&word),
-            At::Key | At::Value | At::Quoted | At::After => {}
+            At::Key | At::Value | At::Long | At::Quoted | At::After => {}
         }
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parse::json::Progress;
 use crate::parse::python::Literal;
-use crate::parse::{Events, escaped};
+use crate::parse::{Context, Events, escaped};
 
 /// Text that is held while it is not known whether it is a call. More of it is content.
 const MAX_HELD: usize = 16 * 1024;
@@ -64,11 +64,11 @@ impl PythonCall {
     }
 
     /// Reads from `text` and tells how many bytes were read and how it stands. What was read of a malformed call and
-    /// not told is left to [`PythonCall::take_raw`].
-    pub fn feed(&mut self, text: &str, events: &mut Events) -> (usize, Progress) {
+    /// not told is left to [`PythonCall::take_raw`]. With `known`, only the request's tools are called.
+    pub fn feed(&mut self, text: &str, known: Option<&Context>, events: &mut Events) -> (usize, Progress) {
         let mut read = 0;
         while read < text.len() {
-            let (step, progress) = self.step(&text[read..], events);
+            let (step, progress) = self.step(&text[read..], known, events);
             read += step;
             if progress != Progress::More {
                 return (read, progress);
@@ -80,7 +80,7 @@ impl PythonCall {
         (read, Progress::More)
     }
 
-    fn step(&mut self, text: &str, events: &mut Events) -> (usize, Progress) {
+    fn step(&mut self, text: &str, known: Option<&Context>, events: &mut Events) -> (usize, Progress) {
         if self.at == At::Value {
             return self.value(text, events);
         }
@@ -89,6 +89,9 @@ impl PythonCall {
         match (self.at, character) {
             (At::Name, _) if character.is_alphanumeric() || matches!(character, '_' | '.') => {
                 self.name.push(character);
+            }
+            (At::Name | At::Open, '(') if known.is_some_and(|context| context.tool(&self.name).is_none()) => {
+                return (0, Progress::Malformed);
             }
             (At::Name, '(') if !self.name.is_empty() => self.at = At::Parameter,
             (At::Name, _) if blank && !self.name.is_empty() => self.at = At::Open,

@@ -7,6 +7,8 @@
 //! g(b="x") CLOSE text
 //! ```
 //!
+//! In the middle of a bare answer, a list that begins a line is calls too, if they are calls of the request's tools.
+//!
 //! Text that begins like a call and is none is content, markers included. Once a call has begun and its arguments turn
 //! out to be malformed, what follows up to the closing marker is passed on word for word, and the call never counts as
 //! complete.
@@ -72,6 +74,10 @@ pub struct State {
     /// Text as long as no call has begun in it.
     raw: String,
     in_list: bool,
+    /// Whether the text so far ends at the start of a line.
+    line_start: bool,
+    /// Whether the list follows text: then only the request's tools are calls in it.
+    in_prose: bool,
     call: PythonCall,
 }
 
@@ -82,13 +88,13 @@ impl PythonList {
         Self { spec, open: Markers::new(spec.open, build), close: Markers::new(spec.close, build) }
     }
 
-    fn run(&self, state: &mut State, input: &mut Input, events: &mut Events) {
+    fn run(&self, state: &mut State, input: &mut Input, context: &Context, events: &mut Events) {
         loop {
             let go_on = match state.mode {
                 Mode::Start => self.start(state, input, events),
                 Mode::Text => self.text(state, input, events),
                 Mode::Before => self.before(state, input, events),
-                Mode::Call => self.call(state, input, events),
+                Mode::Call => self.call(state, input, context, events),
                 Mode::After => self.after(state, input),
                 Mode::Closing => self.closing(state, input),
                 Mode::Broken => self.broken(state, input, events),
@@ -117,10 +123,21 @@ impl PythonList {
     }
 
     fn text(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
+        if self.spec.bare {
+            let plain = input.until_length(&self.open);
+            if let Some(at) = list_at_line_start(&input.rest()[..plain], &mut state.line_start) {
+                events.content(&input.rest()[..at]);
+                input.advance(at);
+                state.in_prose = true;
+                state.mode = Mode::Before;
+                return true;
+            }
+        }
         let (text, until) = input.until(&self.open);
         events.content(text);
         match until {
             Until::Marker(index) => {
+                state.in_prose = false;
                 self.open.text(index).clone_into(&mut state.raw);
                 state.in_list = false;
                 state.mode = Mode::Before;
@@ -162,11 +179,13 @@ impl PythonList {
     fn give_up(state: &mut State, events: &mut Events) {
         events.content(&std::mem::take(&mut state.raw));
         state.in_list = false;
+        state.line_start = false;
         state.mode = Mode::Text;
     }
 
-    fn call(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
-        let (read, progress) = state.call.feed(input.rest(), events);
+    fn call(&self, state: &mut State, input: &mut Input, context: &Context, events: &mut Events) -> bool {
+        let known = Some(context).filter(|_| state.in_prose);
+        let (read, progress) = state.call.feed(input.rest(), known, events);
         input.advance(read);
         if state.call.is_started() {
             state.raw.clear();
@@ -183,7 +202,7 @@ impl PythonList {
             Progress::More => match input.take_special() {
                 // A special token in a string is the string's: no block ends there.
                 Some((_, text)) if state.call.in_string() => {
-                    state.call.feed(&text, events);
+                    state.call.feed(&text, known, events);
                     true
                 }
                 Some((id, _)) if self.close.of_id(id).is_some() && state.call.is_started() => {
@@ -336,6 +355,22 @@ impl PythonList {
     }
 }
 
+/// Where a list begins in `text` as the first thing of a line. `line_start` says whether a line begins with the text,
+/// and then whether one begins after it.
+fn list_at_line_start(text: &str, line_start: &mut bool) -> Option<usize> {
+    for (at, character) in text.char_indices() {
+        match character {
+            '[' if *line_start => {
+                *line_start = false;
+                return Some(at);
+            }
+            '\n' => *line_start = true,
+            _ => *line_start &= character.is_whitespace(),
+        }
+    }
+    None
+}
+
 /// The bytes of blanks that the unread text begins with.
 fn blanks(input: &Input) -> usize {
     input.rest().len() - input.rest().trim_start().len()
@@ -348,15 +383,15 @@ impl ToolParser for PythonList {
         State::default()
     }
 
-    fn feed(&self, state: &mut State, segment: Segment<'_>, _context: &Context, events: &mut Events) {
+    fn feed(&self, state: &mut State, segment: Segment<'_>, context: &Context, events: &mut Events) {
         let mut input = Input::new(&mut state.held, segment);
-        self.run(state, &mut input, events);
+        self.run(state, &mut input, context, events);
         input.hold(&mut state.held);
     }
 
-    fn finish(&self, state: &mut State, _context: &Context, events: &mut Events) {
+    fn finish(&self, state: &mut State, context: &Context, events: &mut Events) {
         let mut input = Input::last(&mut state.held);
-        self.run(state, &mut input, events);
+        self.run(state, &mut input, context, events);
         if state.mode == Mode::Call && !state.call.is_started() {
             Self::malformed(state, events);
         }

@@ -1,5 +1,5 @@
-//! Llama 3.2 and others that answer with a list of Python calls. The calls are the whole of the answer: a list in the
-//! middle of text is text.
+//! Llama 3.2 and others that answer with a list of Python calls. vLLM wants the list to be
+//! the whole of the answer; here text may stand before and after it, on lines of its own.
 //!
 //! ```text
 //! [get_weather(city="Oslo", days=2), led_on()]

@@ -41,7 +41,7 @@ pub struct Spec {
 }
 
 /// The text of a header that is held; more of it is content.
-const MAX_HEADER: usize = 1024;
+const MAX_HEADER: usize = 256;
 
 /// What a marker means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
