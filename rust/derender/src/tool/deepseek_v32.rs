@@ -9,8 +9,7 @@
 //! </｜DSML｜function_calls>
 //! ```
 
-use super::tagged_value::Trim;
-use super::tagged_words::{Spec, Style};
+use super::tagged::{Spec, Style, Trim};
 
 pub const SPEC: Spec = Spec {
     wrapper: ["<｜DSML｜function_calls>", "</｜DSML｜function_calls>"],

@@ -10,7 +10,7 @@
 //! ```
 
 use super::deepseek_v32;
-use super::tagged_words::Spec;
+use super::tagged::Spec;
 
 pub const SPEC: Spec =
     Spec { wrapper: ["<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"], ..deepseek_v32::SPEC };

@@ -7,8 +7,7 @@
 //! </tool_call>
 //! ```
 
-use super::tagged_value::Trim;
-use super::tagged_words::{Spec, Style};
+use super::tagged::{Spec, Style, Trim};
 
 pub const SPEC: Spec = Spec {
     wrapper: ["", ""],

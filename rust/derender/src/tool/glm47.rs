@@ -5,6 +5,6 @@
 //! ```
 
 use super::glm45;
-use super::tagged_words::Spec;
+use super::tagged::Spec;
 
 pub const SPEC: Spec = glm45::SPEC;

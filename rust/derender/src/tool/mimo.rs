@@ -9,7 +9,6 @@
 //! ```
 
 use super::qwen3_coder;
-use super::tagged_value::Trim;
-use super::tagged_words::Spec;
+use super::tagged::{Spec, Trim};
 
 pub const SPEC: Spec = Spec { trim: Trim::Nothing, ..qwen3_coder::SPEC };

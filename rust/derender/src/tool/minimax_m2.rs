@@ -8,8 +8,7 @@
 //! </minimax:tool_call>
 //! ```
 
-use super::tagged_value::Trim;
-use super::tagged_words::{Spec, Style};
+use super::tagged::{Spec, Style, Trim};
 
 pub const SPEC: Spec = Spec {
     wrapper: ["<minimax:tool_call>", "</minimax:tool_call>"],

@@ -3,12 +3,17 @@
 //! # How to add a model
 //!
 //! 1. `tool/NAME.rs`: a doc comment that shows the wire form, and `pub const SPEC` of its family's `Spec`.
-//! 2. `mod NAME;` below and one line in [`build`], by the name that vLLM's `--tool-call-parser` has for it.
-//! 3. `tests/fixtures/tool/NAME.toml` at the root of the repository: outputs and what they mean, each with its source.
+//! 2. `mod NAME;` below, its name in [`NAMES`] and one line in [`build`], by the name that vLLM's
+//!    `--tool-call-parser` has for it.
+//! 3. `tests/fixtures/tool/NAME.toml` at the root of the repository: outputs and what they mean, with their source.
+//!    `hermes.toml` shows the form; the fields are written down in this crate's `tests/fixtures.rs`.
 //!
 //! `cargo test -p dragoman-derender` then runs the fixtures and, where `../shared` is there, every
 //! `conformance/derender/NAME__*.jsonl`: one-shot, in chunks of every size, with the state written out and read back
 //! between them.
+//!
+//! `DRAGOMAN_CASES=NAME cargo test -p dragoman-derender --test conformance -- --nocapture` shows what differs. A case
+//! that is answered otherwise on purpose goes into `tests/conformance/differences.toml`, with the reason.
 //!
 //! # How to add a family
 //!
@@ -31,9 +36,9 @@
 pub mod braced;
 mod braced_arguments;
 mod call_object;
-mod deepseek_v3;
 mod deepseek_v31;
 mod deepseek_v32;
+mod deepseek_v3;
 mod deepseek_v4;
 mod forced;
 mod functiongemma;
@@ -58,8 +63,6 @@ mod seed_oss;
 mod step3;
 mod step3p5;
 pub mod tagged;
-mod tagged_value;
-mod tagged_words;
 mod typing;
 
 use std::sync::Arc;
@@ -125,8 +128,7 @@ pub fn build(name: &str, build: ToolBuild<'_>) -> Option<Arc<dyn AnyToolParser>>
         "olmo3" => Arc::new(PythonList::new(olmo3::SPEC, build)),
         "openai" => Arc::new(OpenAi::new(build)),
         "pythonic" => Arc::new(PythonList::new(pythonic::SPEC, build)),
-        "qwen3_coder" => Arc::new(Tagged::new(qwen3_coder::SPEC, build)),
-        "qwen3_xml" => Arc::new(Tagged::new(qwen3_coder::SPEC, build)),
+        "qwen3_coder" | "qwen3_xml" => Arc::new(Tagged::new(qwen3_coder::SPEC, build)),
         "seed_oss" => Arc::new(Tagged::new(seed_oss::SPEC, build)),
         "step3" => Arc::new(Tagged::new(step3::SPEC, build)),
         "step3p5" => Arc::new(Tagged::new(step3p5::SPEC, build)),

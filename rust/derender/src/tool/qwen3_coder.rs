@@ -12,8 +12,7 @@
 //!
 //! `qwen3_xml` is another name for it.
 
-use super::tagged_value::Trim;
-use super::tagged_words::{Spec, Style};
+use super::tagged::{Spec, Style, Trim};
 
 pub const SPEC: Spec = Spec {
     wrapper: ["<tool_call>", "</tool_call>"],

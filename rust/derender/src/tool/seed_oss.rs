@@ -9,7 +9,7 @@
 //! ```
 
 use super::qwen3_coder;
-use super::tagged_words::Spec;
+use super::tagged::Spec;
 
 pub const SPEC: Spec = Spec {
     wrapper: ["<seed:tool_call>", "</seed:tool_call>"],

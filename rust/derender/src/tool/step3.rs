@@ -8,8 +8,7 @@
 //! <｜tool_calls_end｜>
 //! ```
 
-use super::tagged_value::Trim;
-use super::tagged_words::{Spec, Style};
+use super::tagged::{Spec, Style, Trim};
 
 pub const SPEC: Spec = Spec {
     wrapper: ["<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"],

@@ -11,6 +11,6 @@
 //! ```
 
 use super::qwen3_coder;
-use super::tagged_words::Spec;
+use super::tagged::Spec;
 
 pub const SPEC: Spec = qwen3_coder::SPEC;

@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::ToolBuild;
-use super::tagged_value::Trim;
-use crate::parse::Segment;
+use super::value::Trim;
+use crate::parse::{Build, Segment};
 
 /// What tells one model of the family from another.
 #[derive(Debug, Clone, Copy)]
@@ -104,7 +103,7 @@ pub enum Found {
 impl Words {
     /// Looks the spec's tokens up in the vocabulary.
     #[must_use]
-    pub fn new(spec: Spec, build: ToolBuild<'_>) -> Self {
+    pub fn new(spec: Spec, build: Build<'_>) -> Self {
         let token = |(&text, place): (&&'static str, u32)| {
             let id = build.tokenizer.id(text).filter(|&id| build.vocabulary.is_special(id))?;
             Some((id, char::from_u32(FIRST_TOKEN + place)?, text))
@@ -180,18 +179,6 @@ impl Words {
     pub fn is_opener(&self, id: u32) -> bool {
         let token = self.tokens.iter().find(|token| token.0 == id);
         token.is_some_and(|token| self.openers.iter().any(|opener| opener.contains(token.1)))
-    }
-
-    /// Whether the text begins with a word that may be empty and then never does.
-    #[must_use]
-    pub fn starts_with(&self, text: &str, word: &str) -> bool {
-        !word.is_empty() && text.starts_with(word)
-    }
-
-    /// Whether the text is the start of one of the words.
-    #[must_use]
-    pub fn may_continue(&self, text: &str, words: &[&String]) -> bool {
-        text.is_empty() || words.iter().any(|word| word.starts_with(text))
     }
 
     /// Whether the text is the start of something that means nothing.
@@ -286,4 +273,16 @@ fn follows(text: &str, is_final: bool, words: &[String]) -> Option<bool> {
     } else {
         Some(false)
     }
+}
+
+/// Whether the text begins with a word. An empty word never does.
+#[must_use]
+pub fn starts_with(text: &str, word: &str) -> bool {
+    !word.is_empty() && text.starts_with(word)
+}
+
+/// Whether the text is the start of one of the words.
+#[must_use]
+pub fn may_continue(text: &str, words: &[&String]) -> bool {
+    text.is_empty() || words.iter().any(|word| word.starts_with(text))
 }

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::tagged_words::Spec;
-use super::typing::{Types, escaped, json, quoted};
+use super::words::Spec;
 use crate::parse::{Context, Events};
+use crate::tool::typing::{Types, escaped, json, quoted};
 
 /// White space at the end of a value that is held back; of more, the last part.
-const MAX_BLANKS: usize = 256;
+const MAX_BLANKS: usize = 128;
 
 /// Text of a nullable string that is held while it may be null.
 const MAX_NULL: usize = 64;
