@@ -43,7 +43,13 @@ impl Markers {
         self.0.iter().position(|marker| marker.special == Some(id))
     }
 
-    fn textual(&self) -> impl Iterator<Item = (usize, &'static str)> + '_ {
+    /// Whether `text` is the start of a marker, and not the whole of it.
+    #[must_use]
+    pub fn begins_with(&self, text: &str) -> bool {
+        !text.is_empty() && self.0.iter().any(|marker| marker.text.len() > text.len() && marker.text.starts_with(text))
+    }
+
+    pub(super) fn textual(&self) -> impl Iterator<Item = (usize, &'static str)> + '_ {
         let textual = self.0.iter().enumerate().filter(|(_, marker)| marker.special.is_none());
         textual.map(|(index, marker)| (index, marker.text))
     }
@@ -162,6 +168,18 @@ impl Input {
             },
         };
         (&self.text[start..], until)
+    }
+
+    /// The id of the special token behind the unread text.
+    #[must_use]
+    pub fn special(&self) -> Option<u32> {
+        self.special.as_ref().map(|&(id, _)| id)
+    }
+
+    /// Whether the output ends behind the unread text.
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        self.last
     }
 
     /// The special token, where no text stands before it any more.

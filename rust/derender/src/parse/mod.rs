@@ -3,11 +3,15 @@
 mod events;
 mod input;
 pub mod json;
+mod lead;
 mod state;
+mod unescape;
 
 pub use events::{Event, Events};
 pub use input::{Input, Marker, Markers, Until};
+pub use lead::{Lead, take_lead};
 pub use state::AnyState;
+pub use unescape::Unescape;
 
 use dragoman_tokenizer::Vocabulary;
 use serde::{Deserialize, Serialize};

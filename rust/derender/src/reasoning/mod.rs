@@ -9,8 +9,15 @@
 //! A family implements [`ReasoningParser`]: it gets segments and hands each piece to the [`Split`] as reasoning or
 //! passes it on to the tool parser, special tokens included. The rules are those of [`crate::tool`].
 
+mod cohere_command3;
+mod cohere_command4;
 mod deepseek_r1;
 pub mod delimited;
+mod ernie45;
+pub mod framed;
+mod granite;
+mod hunyuan_a13b;
+mod mistral;
 pub mod opening;
 mod qwen3;
 
@@ -18,15 +25,31 @@ use std::sync::Arc;
 
 use crate::parse::{AnyState, Build, Context, Segment, State};
 use delimited::Delimited;
+use framed::Framed;
 
 /// The parsers' names, as vLLM's `--reasoning-parser` has them.
-pub const NAMES: &[&str] = &["deepseek_r1", "qwen3"];
+pub const NAMES: &[&str] = &[
+    "cohere_command3",
+    "cohere_command4",
+    "deepseek_r1",
+    "ernie45",
+    "granite",
+    "hunyuan_a13b",
+    "mistral",
+    "qwen3",
+];
 
 /// Builds a parser by its name.
 #[must_use]
 pub fn build(name: &str, build: Build<'_>) -> Option<Arc<dyn AnyReasoningParser>> {
     Some(match name {
+        "cohere_command3" => Arc::new(Framed::new(cohere_command3::SPEC, build)),
+        "cohere_command4" => Arc::new(Framed::new(cohere_command4::SPEC, build)),
         "deepseek_r1" => Arc::new(Delimited::new(deepseek_r1::SPEC, build)),
+        "ernie45" => Arc::new(Framed::new(ernie45::SPEC, build)),
+        "granite" => Arc::new(Framed::new(granite::SPEC, build)),
+        "hunyuan_a13b" => Arc::new(Framed::new(hunyuan_a13b::SPEC, build)),
+        "mistral" => Arc::new(Framed::new(mistral::SPEC, build)),
         "qwen3" => Arc::new(Delimited::new(qwen3::SPEC, build)),
         _ => return None,
     })

@@ -12,18 +12,17 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::json_block::{self, JsonBlock};
+use super::json_block::{self, Bare, JsonBlock, KEYS, Shape, Spec};
 use super::{AnyToolParser, Keys, ToolBuild, ToolParser};
 use crate::parse::json::{Progress, Scanner};
 use crate::parse::{AnyState, Context, Events, Segment};
 
-const JSON: json_block::Spec = json_block::Spec {
-    open: &[],
-    close: &[],
-    list: true,
+const JSON: Spec = Spec {
+    shape: Shape::Any,
     separators: &[',', ';'],
-    bare: true,
-    keys: Keys { name: &["name"], arguments: &["parameters", "arguments"], id: &[] },
+    bare: Bare::Start,
+    keys: Keys { arguments: &["parameters", "arguments"], ..KEYS },
+    ..Spec::BLOCK
 };
 
 /// Text that is held until the form is decided.
@@ -233,6 +232,14 @@ impl AnyToolParser for Forced {
 
     fn is_opener(&self, id: u32) -> bool {
         self.native.is_opener(id)
+    }
+
+    fn is_marker(&self, id: u32) -> bool {
+        self.native.is_marker(id)
+    }
+
+    fn is_native_only(&self) -> bool {
+        false
     }
 
     fn begins_with_json(&self) -> bool {

@@ -28,10 +28,25 @@
 //! * White space before and after calls needs no care: the message drops it.
 //! * No panics, no recursion on input, time linear in the output.
 
+mod apertus;
 mod call_object;
+mod cohere_command3;
+mod cohere_command4;
+mod ernie45;
 mod forced;
+mod granite4;
+mod granite;
 mod hermes;
+mod hunyuan_a13b;
+mod internlm;
+mod jamba;
 pub mod json_block;
+mod json_spec;
+mod llama3_json;
+mod llama4_json;
+mod mistral;
+mod phi4_mini_json;
+mod xlam;
 
 use std::sync::Arc;
 
@@ -40,18 +55,49 @@ pub use forced::{Forced, Form};
 
 use crate::parse::{AnyState, Build, Context, Events, Segment, State};
 use json_block::JsonBlock;
+use mistral::Mistral;
 
 /// What a parser is built from.
 pub type ToolBuild<'v> = Build<'v>;
 
 /// The parsers' names, as vLLM's `--tool-call-parser` has them.
-pub const NAMES: &[&str] = &["hermes"];
+pub const NAMES: &[&str] = &[
+    "apertus",
+    "cohere_command3",
+    "cohere_command4",
+    "ernie45",
+    "granite",
+    "granite4",
+    "hermes",
+    "hunyuan_a13b",
+    "internlm",
+    "jamba",
+    "llama3_json",
+    "llama4_json",
+    "mistral",
+    "phi4_mini_json",
+    "xlam",
+];
 
 /// Builds a parser by its name.
 #[must_use]
 pub fn build(name: &str, build: ToolBuild<'_>) -> Option<Arc<dyn AnyToolParser>> {
     Some(match name {
+        "apertus" => Arc::new(JsonBlock::new(apertus::SPEC, build)),
+        "cohere_command3" => Arc::new(JsonBlock::new(cohere_command3::SPEC, build)),
+        "cohere_command4" => Arc::new(JsonBlock::new(cohere_command4::SPEC, build)),
+        "ernie45" => Arc::new(JsonBlock::new(ernie45::SPEC, build)),
+        "granite" => Arc::new(JsonBlock::new(granite::SPEC, build)),
+        "granite4" => Arc::new(JsonBlock::new(granite4::SPEC, build)),
         "hermes" => Arc::new(JsonBlock::new(hermes::SPEC, build)),
+        "hunyuan_a13b" => Arc::new(JsonBlock::new(hunyuan_a13b::SPEC, build)),
+        "internlm" => Arc::new(JsonBlock::new(internlm::SPEC, build)),
+        "jamba" => Arc::new(JsonBlock::new(jamba::SPEC, build)),
+        "llama3_json" => Arc::new(JsonBlock::new(llama3_json::SPEC, build)),
+        "llama4_json" => Arc::new(JsonBlock::new(llama4_json::SPEC, build)),
+        "mistral" => Arc::new(Mistral::new(build)),
+        "phi4_mini_json" => Arc::new(JsonBlock::new(phi4_mini_json::SPEC, build)),
+        "xlam" => Arc::new(JsonBlock::new(xlam::SPEC, build)),
         _ => return None,
     })
 }
@@ -72,6 +118,16 @@ pub trait ToolParser: Send + Sync {
     /// Whether this special token opens a call in the model's own form. See [`Forced`].
     fn is_opener(&self, id: u32) -> bool;
 
+    /// Whether a special token is a marker of this model's calls. Where no call is looked for, it is text.
+    fn is_marker(&self, id: u32) -> bool {
+        self.is_opener(id)
+    }
+
+    /// Whether a forced call comes in the model's own form only, and JSON is an answer.
+    fn is_native_only(&self) -> bool {
+        false
+    }
+
     /// Whether the model's own form of a call may begin with `{` or `[`. See [`Forced`].
     fn begins_with_json(&self) -> bool {
         false
@@ -88,6 +144,10 @@ pub trait AnyToolParser: Send + Sync {
     fn finish(&self, state: &mut AnyState, context: &Context, events: &mut Events);
     /// See [`ToolParser::is_opener`].
     fn is_opener(&self, id: u32) -> bool;
+    /// See [`ToolParser::is_marker`].
+    fn is_marker(&self, id: u32) -> bool;
+    /// See [`ToolParser::is_native_only`].
+    fn is_native_only(&self) -> bool;
     /// See [`ToolParser::begins_with_json`].
     fn begins_with_json(&self) -> bool;
     /// The state as bytes.
@@ -111,6 +171,14 @@ impl<P: ToolParser> AnyToolParser for P {
 
     fn is_opener(&self, id: u32) -> bool {
         ToolParser::is_opener(self, id)
+    }
+
+    fn is_marker(&self, id: u32) -> bool {
+        ToolParser::is_marker(self, id)
+    }
+
+    fn is_native_only(&self) -> bool {
+        ToolParser::is_native_only(self)
     }
 
     fn begins_with_json(&self) -> bool {
