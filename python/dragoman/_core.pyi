@@ -57,13 +57,27 @@ class Template:
         special_tokens: bytes,
         fallback: Callable[[bytes], tuple[str, list[tuple[int, int]]]] | None = None,
     ) -> None: ...
-    def render_json(self, payload: bytes) -> Rendered: ...
+    @property
+    def has_generation_blocks(self) -> bool: ...
+    def render_json(self, payload: bytes, now: str | None = None) -> Rendered: ...
 
 @final
 class Renderer:
     """`config` is `dragoman.config.ServingConfig` as JSON."""
 
-    def __init__(self, tokenizer: Tokenizer, template: Template | None, config: bytes) -> None: ...
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        template: Template | None,
+        config: bytes,
+        compile: Callable[[str], Template] | None = None,
+        derenderer: Derenderer | None = None,
+    ) -> None:
+        """`compile` turns the source of a request's template into a `Template`; without it they are refused.
+
+        `derenderer` lends its reasoning parser, which tells whether a prompt ends the reasoning.
+        """
+
     def chat(self, body: bytes, request_id: str | None = None) -> bytes: ...
     def completions(self, body: bytes, request_id: str | None = None) -> bytes: ...
     def messages(self, body: bytes, request_id: str | None = None) -> bytes: ...
@@ -76,8 +90,10 @@ class Derenderer:
     """One-shot bodies and stream chunks (`"stream": true`) alike: the body says which."""
 
     def __init__(self, tokenizer: Tokenizer, config: bytes) -> None: ...
-    def chat(self, body: bytes) -> bytes: ...
-    def completions(self, body: bytes) -> bytes: ...
+    def chat(self, body: bytes) -> tuple[bytes, bool]:
+        """The response body, and whether parsers ran over the text."""
+
+    def completions(self, body: bytes) -> tuple[bytes, bool]: ...
     def stream(self, prompt_token_ids: Sequence[int] = (), chat_request: bytes | None = None) -> DerenderStream: ...
 
 @final
@@ -88,7 +104,7 @@ class DerenderStream:
     def finish(self, finish_reason: str | None = "stop", stop_reason: int | str | None = None) -> bytes: ...
 
 def parse_generate_request(body: bytes, config: bytes) -> dict[str, Any]:
-    """A checked `/inference/v1/generate` body with every default filled in.
+    """A checked `/inference/v1/generate` body; sampling fields at their defaults may be absent.
 
     Keys: request_id (str | None), model, token_ids (NDArray[uint32]), sampling_params (dict), stream (bool),
     include_usage, continuous_usage_stats (bool), return_token_ids (bool), cache_salt, priority,

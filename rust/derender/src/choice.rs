@@ -230,7 +230,7 @@ impl Run<'_> {
                 self.token(choice, held);
             }
         }
-        self.pipeline.detokenizer.flush(&mut choice.plain.detok, &mut self.text);
+        self.pipeline.detokenizer.finish(&mut choice.plain.detok, &mut self.text);
         self.flush_text(choice);
         let Choice { plain, reasoning, tool } = choice;
         let mut answer = Answer { run: self, plain, tool };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dragoman_protocol::generation::Generation;
 use dragoman_protocol::{
-    ChatRequest, CompletionRequest, Fields, Json, Result, ServingConfig, ToolChoice, json,
+    ChatRequest, CompletionRequest, Error, Fields, Json, Result, ServingConfig, ToolChoice, json,
 };
 use serde_json::{Map, Value};
 
@@ -94,7 +94,7 @@ impl Options {
             include_reasoning: chat.include_reasoning,
             parallel: chat.parallel_tool_calls,
             choice: chat.tool_choice.clone(),
-            ..Self::generation(&chat.generation, config)
+            ..Self::generation(&chat.generation, config)?
         })
     }
 
@@ -104,16 +104,19 @@ impl Options {
     /// What [`CompletionRequest::parse`] refuses.
     pub fn completions(request: &Fields<'_, '_>, config: &ServingConfig) -> Result<Self> {
         let completion = CompletionRequest::parse(request, config)?;
-        Ok(Self { echo: completion.echo, ..Self::generation(&completion.generation, config) })
+        Ok(Self { echo: completion.echo, ..Self::generation(&completion.generation, config)? })
     }
 
-    fn generation(generation: &Generation, config: &ServingConfig) -> Self {
+    fn generation(generation: &Generation, config: &ServingConfig) -> Result<Self> {
+        if generation.stop.iter().any(String::is_empty) {
+            return Err(Error::bad_parameter("stop", "stop cannot hold an empty string"));
+        }
         let mut stop_ids: Vec<u32> =
             generation.stop_token_ids.iter().filter_map(|&id| u32::try_from(id).ok()).collect();
         if !generation.ignore_eos {
             stop_ids.extend(&config.eos_token_ids);
         }
-        Self {
+        Ok(Self {
             stops: Stops::new(generation.stop.clone(), generation.include_stop_str_in_output),
             stop_ids,
             include_stop: generation.include_stop_str_in_output,
@@ -122,7 +125,7 @@ impl Options {
             return_token_ids: generation.return_token_ids.unwrap_or(false),
             requested: true,
             ..Self::plain(config)
-        }
+        })
     }
 
     /// Whether some parser reads the output.

@@ -127,7 +127,7 @@ fn parser_cases_hold_one_shot_and_streamed() {
             continue;
         }
         let model = cases.first().and_then(|case| case["model"].as_str()).unwrap_or_default();
-        let Some(served) = models.serve(&shared, model, &flags, json!({})) else { continue };
+        let Some(served) = models.serve(&shared, model, &flags, &json!({})) else { continue };
         let (mut pass, mut fail, mut differs) = (0, 0, 0);
         for case in cases {
             let case_name = case["name"].as_str().unwrap_or_default();

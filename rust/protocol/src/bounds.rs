@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::{Error, Json, Result, json};
+use crate::{Error, Json, Result, ServingConfig, json};
 
 /// The limits. Defaults are those of `dragoman.config.Bounds`.
 #[derive(Debug, Clone, Deserialize)]
@@ -110,18 +110,53 @@ pub fn token_id(param: &str, id: u32, vocab_size: usize) -> Result<()> {
     Err(Error::bad_parameter(param, message))
 }
 
-/// Refuses a prompt that leaves no room for a token of output.
+/// Refuses a prompt of more than `room` tokens: what the context leaves beside `max_tokens` of output.
 ///
 /// # Errors
 /// A bad-request error on `input_tokens` that names length and limit.
-pub fn prompt_length(tokens: usize, max_model_len: usize) -> Result<()> {
-    if tokens <= max_model_len {
+pub fn prompt_length(
+    tokens: usize,
+    room: usize,
+    max_tokens: Option<i64>,
+    config: &ServingConfig,
+) -> Result<()> {
+    if tokens <= room {
+        return Ok(());
+    }
+    let beside =
+        max_tokens.map_or(String::new(), |output| format!(" beside the {output} output tokens asked for"));
+    let message = format!(
+        "the prompt has {tokens} input tokens, and this model's context of {} tokens holds at most {room}{beside}",
+        config.max_model_len
+    );
+    Err(Error::bad_parameter("input_tokens", message))
+}
+
+/// Refuses a text too long for `room` tokens before it is encoded: no token stands for more than
+/// `longest_token` characters.
+///
+/// # Errors
+/// A bad-request error on `input_text` that names length and limit.
+pub fn prompt_characters(
+    text: &str,
+    room: usize,
+    longest_token: usize,
+    config: &ServingConfig,
+) -> Result<()> {
+    let limit = room.saturating_mul(longest_token);
+    if text.len() <= limit {
+        return Ok(());
+    }
+    let characters = text.chars().count();
+    if characters <= limit {
         return Ok(());
     }
     let message = format!(
-        "the prompt has {tokens} input tokens, and this model's context length is {max_model_len}: shorten the prompt"
+        "the prompt has {characters} characters, more than the {limit} that {room} input tokens can stand for; this \
+         model's context is {} tokens",
+        config.max_model_len
     );
-    Err(Error::bad_parameter("input_tokens", message))
+    Err(Error::bad_parameter("input_text", message))
 }
 
 /// Refuses a prompt that an engine of `max_model_len` tokens cannot take and add one token to.
@@ -141,7 +176,7 @@ pub fn prompt_fits(tokens: usize, max_model_len: usize) -> Result<()> {
 ///
 /// # Errors
 /// A bad-request error that names value and limit.
-pub fn logprobs(param: &str, asked: i64, config: &crate::ServingConfig) -> Result<()> {
+pub fn logprobs(param: &str, asked: i64, config: &ServingConfig) -> Result<()> {
     let vocabulary = i64::try_from(config.vocab_size).unwrap_or(i64::MAX);
     let asked = if asked == -1 { vocabulary } else { asked };
     if config.max_logprobs == -1 || asked <= config.max_logprobs {

@@ -30,9 +30,7 @@ impl<'v> CompletionRequest<'v> {
     pub fn parse(from: &Fields<'v, '_>, config: &ServingConfig) -> Result<Self> {
         let prompts = prompts(from, config)?;
         let mut generation = Generation::parse(from, true)?;
-        if from.raw("max_tokens").is_none() {
-            generation.max_tokens = Some(DEFAULT_MAX_TOKENS);
-        }
+        generation.max_tokens.get_or_insert(DEFAULT_MAX_TOKENS);
         let echo = from.boolean("echo")?.unwrap_or(false);
         let logprobs = from.integer("logprobs")?;
         if let Some(count) = logprobs.filter(|count| *count < 0) {

@@ -14,7 +14,7 @@ pub struct GenerateRequest {
     pub request_id: String,
     pub token_ids: Vec<u32>,
     /// Half-open code-point ranges of the prompt text.
-    pub token_offsets: Option<Vec<(u32, u32)>>,
+    pub token_offsets: Option<Vec<[u32; 2]>>,
     /// 1 for a token of an assistant turn, 0 for others; absent where it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assistant_tokens_mask: Option<Option<Vec<u8>>>,

@@ -16,6 +16,7 @@ pub mod generation;
 pub mod json;
 pub mod message;
 pub mod sampling;
+pub mod schema;
 pub mod structured_outputs;
 
 pub use bounds::Bounds;

@@ -1,6 +1,30 @@
 //! The PyO3 binding: exports and conversions, no algorithm.
 
+mod derender;
+mod error;
+mod generate;
+mod render;
+mod template;
+mod tokenizer;
+
 use pyo3::prelude::*;
 
 #[pymodule]
-mod _core {}
+mod _core {
+    #[pymodule_export]
+    use crate::derender::{DerenderStream, Derenderer};
+    #[pymodule_export]
+    use crate::error::RequestError;
+    #[pymodule_export]
+    use crate::generate::{parse_generate_request, request_schemas};
+    #[pymodule_export]
+    use crate::render::Renderer;
+    #[pymodule_export]
+    use crate::template::{Rendered, Template};
+    #[pymodule_export]
+    use crate::tokenizer::{Encoding, Tokenizer};
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -8,6 +8,7 @@ use crate::{Encode, Encoding, Error};
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
     vocab_size: usize,
+    longest_token: usize,
 }
 
 impl Tokenizer {
@@ -31,14 +32,24 @@ impl Tokenizer {
         // A file may ask for padding or truncation; neither belongs to a prompt.
         inner.with_truncation(None).map_err(|error| Error::Load(error.to_string()))?;
         inner.with_padding(None);
-        let highest = inner.get_vocab(true).into_values().max().map_or(0, |id| id as usize + 1);
-        Ok(Self { inner, vocab_size: highest })
+        let (mut vocab_size, mut longest_token) = (0, 0);
+        for (token, id) in inner.get_vocab(true) {
+            vocab_size = vocab_size.max(id as usize + 1);
+            longest_token = longest_token.max(token.chars().count());
+        }
+        Ok(Self { inner, vocab_size, longest_token })
     }
 
     /// One more than the highest id that the tokenizer knows.
     #[must_use]
     pub fn vocab_size(&self) -> usize {
         self.vocab_size
+    }
+
+    /// Characters of the vocabulary's longest token: an upper bound on what one token stands for.
+    #[must_use]
+    pub fn longest_token(&self) -> usize {
+        self.longest_token
     }
 
     /// Encodes `text`: see [`Encode::encode`].

@@ -23,7 +23,7 @@ fn check(model: &str) {
         let case: Value = serde_json::from_str(line).unwrap();
         let ids = |key: &str| -> Vec<u32> { serde_json::from_value(case[key].clone()).unwrap() };
         let text = case["text"].as_str().unwrap();
-        let expected_offsets: Vec<(u32, u32)> = serde_json::from_value(case["offsets"].clone()).unwrap();
+        let expected_offsets: Vec<[u32; 2]> = serde_json::from_value(case["offsets"].clone()).unwrap();
         let plain = tokenizer.encode(text, false, false).unwrap();
         let placed = tokenizer.encode(text, false, true).unwrap();
         let special = tokenizer.encode(text, true, false).unwrap();

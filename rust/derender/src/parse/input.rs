@@ -46,7 +46,8 @@ impl Markers {
     /// Whether `text` is the start of a marker, and not the whole of it.
     #[must_use]
     pub fn begins_with(&self, text: &str) -> bool {
-        !text.is_empty() && self.0.iter().any(|marker| marker.text.len() > text.len() && marker.text.starts_with(text))
+        !text.is_empty()
+            && self.0.iter().any(|marker| marker.text.len() > text.len() && marker.text.starts_with(text))
     }
 
     pub(super) fn textual(&self) -> impl Iterator<Item = (usize, &'static str)> + '_ {

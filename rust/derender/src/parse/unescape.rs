@@ -89,7 +89,9 @@ mod tests {
 
     #[test]
     fn half_a_surrogate_pair_is_replaced() {
-        for (text, expected) in [(r"\ud83cx", "\u{fffd}x"), (r"\ud83c\u0041", "\u{fffd}A"), (r"\udf36", "\u{fffd}")] {
+        for (text, expected) in
+            [(r"\ud83cx", "\u{fffd}x"), (r"\ud83c\u0041", "\u{fffd}A"), (r"\udf36", "\u{fffd}")]
+        {
             let (mut reader, mut out) = (Unescape::default(), String::new());
             reader.feed(text, &mut out);
             reader.finish(&mut out);

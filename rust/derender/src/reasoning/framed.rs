@@ -102,7 +102,10 @@ impl Framed {
         Self {
             spec,
             open: Markers::new(spec.open, build),
-            reasoning: Markers::new(&[spec.close, spec.open, spec.interrupt, spec.frame_open].concat(), build),
+            reasoning: Markers::new(
+                &[spec.close, spec.open, spec.interrupt, spec.frame_open].concat(),
+                build,
+            ),
             frame_open: Markers::new(spec.frame_open, build),
             frame_close: Markers::new(spec.frame_close, build),
             answer: Markers::new(&answer.concat(), build),
@@ -156,7 +159,7 @@ impl Framed {
             }
             Until::Marker(index) if index < closes + opens + interrupts => {
                 Self::enter(state, Mode::Answer);
-                self.pass(&self.reasoning, index, out);
+                Self::pass(&self.reasoning, index, out);
             }
             Until::Marker(_) => {
                 Self::enter(state, Mode::Answer);
@@ -254,7 +257,7 @@ impl Framed {
     }
 
     /// Passes a marker on to the answer.
-    fn pass(&self, markers: &Markers, index: usize, out: &mut dyn Split) {
+    fn pass(markers: &Markers, index: usize, out: &mut dyn Split) {
         let text = markers.text(index);
         match markers.special(index) {
             Some(id) => out.answer(Segment::Special { id, text }),

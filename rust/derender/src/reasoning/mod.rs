@@ -96,6 +96,8 @@ pub trait ReasoningParser: Send + Sync {
 
 /// A [`ReasoningParser`] of any state.
 pub trait AnyReasoningParser: Send + Sync {
+    /// See [`ReasoningParser::opening`].
+    fn opening(&self, prompt: &[u32], build: Build<'_>) -> Opening;
     /// See [`ReasoningParser::opening`] and [`ReasoningParser::start`].
     fn start(&self, prompt: &[u32], context: &Context, build: Build<'_>) -> AnyState;
     /// See [`ReasoningParser::feed`].
@@ -111,8 +113,12 @@ pub trait AnyReasoningParser: Send + Sync {
 }
 
 impl<P: ReasoningParser> AnyReasoningParser for P {
+    fn opening(&self, prompt: &[u32], build: Build<'_>) -> Opening {
+        ReasoningParser::opening(self, prompt, build)
+    }
+
     fn start(&self, prompt: &[u32], context: &Context, build: Build<'_>) -> AnyState {
-        AnyState::new(ReasoningParser::start(self, self.opening(prompt, build), context))
+        AnyState::new(ReasoningParser::start(self, ReasoningParser::opening(self, prompt, build), context))
     }
 
     fn feed(&self, state: &mut AnyState, segment: Segment<'_>, out: &mut dyn Split) {

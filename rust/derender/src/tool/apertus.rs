@@ -6,8 +6,8 @@
 //!
 //! vLLM shows the markers of its deliberation (`<|inner_prefix|>`) in the answer.
 
-use super::json_block::{KEYS, Shape, Spec, Unfinished};
 use super::Keys;
+use super::json_block::{KEYS, Shape, Spec, Unfinished};
 
 pub const SPEC: Spec = Spec {
     open: &["<|tools_prefix|>"],

@@ -89,6 +89,12 @@ impl CallObject {
         self.flags.started
     }
 
+    /// Whether a call of this object has begun, ended or not.
+    #[must_use]
+    pub fn has_told(&self) -> bool {
+        self.flags.started || self.flags.ended
+    }
+
     /// Takes the text read so far, which is content where the call has not begun.
     pub fn take_raw(&mut self) -> String {
         std::mem::take(&mut self.raw)

@@ -9,8 +9,8 @@
 //!
 //! The model's own ids only count its calls, so they are no ids of a conversation. It is forced by its own form only.
 
-use super::json_block::{Shape, Spec, Unfinished};
 use super::Keys;
+use super::json_block::{Shape, Spec, Unfinished};
 
 pub const SPEC: Spec = Spec {
     open: &["<|START_ACTION|>"],
@@ -18,6 +18,11 @@ pub const SPEC: Spec = Spec {
     shape: Shape::Any,
     unfinished: Unfinished::Dropped,
     native_only: true,
-    keys: Keys { name: &["tool_name", "name"], arguments: &["parameters", "arguments"], id: &[], unwraps: false },
+    keys: Keys {
+        name: &["tool_name", "name"],
+        arguments: &["parameters", "arguments"],
+        id: &[],
+        unwraps: false,
+    },
     ..Spec::BLOCK
 };

@@ -6,8 +6,8 @@
 //! </tool_call>
 //! ```
 
-use super::json_block::{KEYS, Spec, Unfinished};
 use super::Keys;
+use super::json_block::{KEYS, Spec, Unfinished};
 
 pub const SPEC: Spec = Spec {
     open: &["<tool_call>"],

@@ -5,8 +5,8 @@
 //! <tool_call>[…]                                                               (3.1)
 //! ```
 
-use super::json_block::{KEYS, Shape, Spec, Unfinished};
 use super::Keys;
+use super::json_block::{KEYS, Shape, Spec, Unfinished};
 
 pub const SPEC: Spec = Spec {
     open: &["<|tool_call|>", "<tool_call>"],

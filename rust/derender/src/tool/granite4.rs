@@ -6,8 +6,8 @@
 //! </tool_call>
 //! ```
 
-use super::json_block::{KEYS, Spec};
 use super::Keys;
+use super::json_block::{KEYS, Spec};
 
 pub const SPEC: Spec = Spec {
     open: &["<tool_call>"],

@@ -6,8 +6,8 @@
 //!
 //! What it writes while it thinks is no call.
 
-use super::json_block::{KEYS, Shape, Spec};
 use super::Keys;
+use super::json_block::{KEYS, Shape, Spec};
 
 pub const SPEC: Spec = Spec {
     open: &["<tool_calls>"],

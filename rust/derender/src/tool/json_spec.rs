@@ -65,7 +65,8 @@ pub enum Unfinished {
 }
 
 /// The keys of most models.
-pub const KEYS: Keys = Keys { name: &["name"], arguments: &["arguments", "parameters"], id: &[], unwraps: false };
+pub const KEYS: Keys =
+    Keys { name: &["name"], arguments: &["arguments", "parameters"], id: &[], unwraps: false };
 
 impl Spec {
     /// `OPEN {"name": …, "arguments": {…}} CLOSE`, without the markers.

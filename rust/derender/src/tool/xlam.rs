@@ -7,8 +7,8 @@
 //!
 //! Other JSON is an answer.
 
-use super::json_block::{Bare, KEYS, Shape, Spec, Strict};
 use super::Keys;
+use super::json_block::{Bare, KEYS, Shape, Spec, Strict};
 
 pub const SPEC: Spec = Spec {
     open: &["```json", "```", "<tool_call>", "[TOOL_CALLS]"],

@@ -1,0 +1,7 @@
+"""`python -m dragoman.cli` is `dragoman`."""
+
+import sys
+
+from dragoman.cli import main
+
+sys.exit(main())

@@ -1,0 +1,74 @@
+"""From parsed flags to a running server."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+from dragoman.cli.flags import ENGINE_FIELDS, MODEL_FIELDS, api_keys
+from dragoman.cli.scale_out import SwitchError, scale_out
+from dragoman.config import Bounds
+
+if TYPE_CHECKING:
+    from dragoman.model import ModelOptions
+    from dragoman.server.options import Mode, ServerOptions
+
+
+def start(flags: argparse.Namespace, mode: Mode, dedicated: str | None) -> int:
+    """Runs the server; the exit status. `dedicated` names the mode where it is one."""
+    level = "debug" if flags.log_level == "trace" else flags.log_level
+    logging.basicConfig(
+        level=level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    # The HTTP client of the hub says more than anyone asked for.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    try:
+        exposed = scale_out(flag=flags.enable_scale_out, dedicated=dedicated)
+        options = server_options(flags, mode, exposed=exposed)
+        from dragoman.server.run import Binding, run
+
+        binding = Binding(
+            host=flags.host,
+            port=flags.port,
+            uds=flags.uds,
+            ssl_keyfile=flags.ssl_keyfile,
+            ssl_certfile=flags.ssl_certfile,
+            log_level=flags.log_level,
+        )
+        return run(options, binding)
+    except (SwitchError, ValueError) as error:
+        print(f"dragoman: {error}", file=sys.stderr)
+        return 2
+
+
+def server_options(flags: argparse.Namespace, mode: Mode, *, exposed: bool) -> ServerOptions:
+    """The options that the flags say."""
+    from dragoman.server.options import ServerOptions
+
+    engine = {name: getattr(flags, name, None) for name in ENGINE_FIELDS}
+    return ServerOptions(
+        mode=mode,
+        model=model_options(flags),
+        scale_out=exposed,
+        api_keys=api_keys(flags.api_key),
+        root_path=flags.root_path.rstrip("/"),
+        enable_prompt_tokens_details=getattr(flags, "enable_prompt_tokens_details", False),
+        engine={name: value for name, value in engine.items() if value is not None},
+    )
+
+
+def model_options(flags: argparse.Namespace) -> ModelOptions:
+    """The options of the model that the flags say."""
+    from dragoman.model import ModelOptions
+
+    bounds = Bounds()
+    if flags.max_body_bytes is not None:
+        bounds = dataclasses.replace(bounds, body_bytes=flags.max_body_bytes)
+    return ModelOptions(
+        served_model_names=tuple(flags.served_model_name),
+        bounds=bounds,
+        **{name: getattr(flags, name) for name in MODEL_FIELDS},
+    )

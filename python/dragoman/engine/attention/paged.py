@@ -1,0 +1,139 @@
+"""Attention over paged keys and values with torch's own kernels; the same code on a CPU and on a GPU."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from dragoman.engine.attention.batch import DecodeGroup, ForwardBatch, PrefillGroup
+from dragoman.engine.models.architecture import ModelConfig
+
+
+class Workspace:
+    """Memory that is kept between layers and steps: on a CPU fresh pages cost more than what is put there."""
+
+    __slots__ = ("_memory",)
+
+    def __init__(self, memory: Tensor) -> None:
+        self._memory = memory
+
+    def rows(self, count: int) -> Tensor:
+        """The first ``count`` rows, whatever they hold."""
+        if self._memory.shape[0] < count:
+            self._memory = self._memory.new_empty((count, *self._memory.shape[1:]))
+        return self._memory[:count]
+
+
+class PagedAttention:
+    """Holds the cache tensors and attends.
+
+    Every layer's cache is ``[2 * kv_heads, blocks * block_size, head_dim]``, keys first: one row of the view
+    ``[2 * kv_heads * blocks, block_size * head_dim]`` is one block of one head, so gathering a step's blocks
+    is one row copy that yields contiguous ``[keys, head_dim]`` matrices per head, which is what the
+    attention kernels are fastest on.
+    """
+
+    def __init__(
+        self, config: ModelConfig, num_blocks: int, block_size: int, device: torch.device, dtype: torch.dtype
+    ) -> None:
+        self.num_blocks = num_blocks
+        self.block_size = block_size
+        self.num_heads = config.num_heads
+        self.num_kv_heads = config.num_kv_heads
+        self.group = config.num_heads // config.num_kv_heads
+        self.head_dim = config.head_dim
+        self.scale = config.attention_scale or config.head_dim**-0.5
+        self.windows = config.windows
+        self.layers = [
+            torch.zeros(
+                2 * config.num_kv_heads, num_blocks * block_size, config.head_dim, device=device, dtype=dtype
+            )
+            for _ in range(config.num_layers)
+        ]
+        self.block_rows = [layer.view(-1, block_size * config.head_dim) for layer in self.layers]
+        self._head_offsets = (
+            torch.arange(2 * config.num_kv_heads, device=device)
+            .mul_(num_blocks)
+            .view(2, 1, config.num_kv_heads, 1)
+        )
+
+        # A CPU attends in float32 over a bf16 cache, as vLLM's CPU kernel does: with products in bf16 the
+        # answers drift from the reference, and for short contexts the time is the same.
+        self.wide = device.type == "cpu" and dtype is not torch.float32
+        self.mask_dtype = torch.float32 if self.wide else dtype
+        width = block_size * config.head_dim
+        self._gathered = Workspace(self.layers[0].new_empty((0, width)))
+        self._widened = Workspace(torch.empty((0, width), dtype=torch.float32, device=device))
+
+    def gather_index(self, block_tables: Tensor) -> Tensor:
+        """Rows of the block view for ``[sequences, blocks]`` tables: keys, then values; by sequence, head."""
+        return (self._head_offsets + block_tables.unsqueeze(1)).view(-1)
+
+    def __call__(self, layer: int, heads: Tensor, batch: ForwardBatch) -> Tensor:
+        """Write a step's keys and values, then attend.
+
+        ``heads`` is ``[tokens, heads + 2 * kv_heads, head_dim]``; gives ``[tokens, heads * head_dim]``.
+        """
+        self.layers[layer].index_copy_(1, batch.slots, heads[:, self.num_heads :].transpose(0, 1))
+        window = self.windows[layer]
+        parts = [self._decode(layer, heads, group, window) for group in batch.decodes]
+        parts += [self._prefill(layer, heads, group, window) for group in batch.prefills]
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+    def _cached(self, layer: int, gather: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        """Gathered keys and values, each ``[sequences, kv_heads, keys, head_dim]``."""
+        rows = self._gathered.rows(gather.shape[0])
+        torch.index_select(self.block_rows[layer], 0, gather, out=rows)
+        if self.wide:
+            rows = self._widened.rows(gather.shape[0]).copy_(rows)
+        both = rows.view(2, count, self.num_kv_heads, -1, self.head_dim)
+        return both[0], both[1]
+
+    def _decode(self, layer: int, heads: Tensor, group: DecodeGroup, window: int | None) -> Tensor:
+        keys, values = self._cached(layer, group.gather, group.count)
+        # The query heads that share a key head stand in as query positions: one product per key head.
+        queries = heads[group.start : group.start + group.count, : self.num_heads].reshape(
+            -1, self.group, self.head_dim
+        )
+        keys = keys.flatten(0, 1)[:, : group.num_keys]
+        values = values.flatten(0, 1)[:, : group.num_keys]
+        mask = group.masks[window]
+        if self.wide:
+            scores = torch.bmm(queries.float(), keys.transpose(1, 2)).mul_(self.scale)
+            if mask is not None:
+                scores.view(group.count, -1, group.num_keys).add_(mask)
+            out = torch.bmm(torch.softmax(scores, -1), values).to(heads.dtype)
+        else:
+            out = functional.scaled_dot_product_attention(
+                queries, keys, values, attn_mask=self._per_head(mask), scale=self.scale
+            )
+        return out.reshape(group.count, -1)
+
+    def _per_head(self, mask: Tensor | None) -> Tensor | None:
+        """A decode mask ``[rows, 1, keys]`` repeated for each key head."""
+        return None if mask is None else mask.repeat_interleave(self.num_kv_heads, 0)
+
+    def _prefill(self, layer: int, heads: Tensor, group: PrefillGroup, window: int | None) -> Tensor:
+        tokens = group.count * group.length
+        own = heads[group.start : group.start + tokens].view(group.count, group.length, -1, self.head_dim)
+        if self.wide:
+            own = own.float()
+        own = own.transpose(1, 2)
+        queries = own[:, : self.num_heads]
+        if group.gather is None:
+            keys = own[:, self.num_heads : self.num_heads + self.num_kv_heads]
+            values = own[:, self.num_heads + self.num_kv_heads :]
+        else:
+            keys, values = self._cached(layer, group.gather, group.count)
+            total = group.context + group.length
+            keys, values = keys[:, :, :total], values[:, :, :total]
+        mask = group.masks[window]
+        if self.group > 1:
+            # Cheaper than the kernel's own handling of shared key heads, measured on the CPU.
+            keys = keys.repeat_interleave(self.group, 1)
+            values = values.repeat_interleave(self.group, 1)
+        out = functional.scaled_dot_product_attention(
+            queries, keys, values, attn_mask=mask, is_causal=mask is None, scale=self.scale
+        )
+        return out.transpose(1, 2).to(heads.dtype).reshape(tokens, -1)

@@ -1,0 +1,305 @@
+"""The engine: requests go in from any thread, outputs come back from the engine's own."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import Sequence as AbstractSequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from dragoman.engine.attention.paged import PagedAttention
+from dragoman.engine.bridge import stream
+from dragoman.engine.config import EngineConfig
+from dragoman.engine.errors import EngineDeadError, InvalidRequestError, QueueFullError
+from dragoman.engine.kv_cache import BlockPool
+from dragoman.engine.loop import EngineLoop
+from dragoman.engine.memory import count_blocks
+from dragoman.engine.output import TokenOutput
+from dragoman.engine.params import SamplingParams
+from dragoman.engine.runner import ModelRunner
+from dragoman.engine.scheduler import Scheduler
+from dragoman.engine.sequence import Request
+from dragoman.engine.statistics import EngineStats
+from dragoman.engine.weights.loading import Progress, choose_device, choose_dtype, load
+
+Result = TypeVar("Result")
+
+STUCK_AFTER_SECONDS = 120.0
+"""A step that takes longer than this makes the engine unhealthy."""
+
+log = logging.getLogger(__name__)
+
+
+class Engine:
+    """One model on one device.
+
+    The constructor loads the weights and takes the cache's memory; :meth:`start` starts the thread that
+    runs the steps. Every method may be called from any thread.
+    """
+
+    def __init__(self, config: EngineConfig, *, on_layer: Progress | None = None) -> None:
+        """Raises ``UnsupportedModelError`` for the model and ``ValueError`` for settings that do not fit."""
+        self.config = config
+        self.device = choose_device(config)
+        self.dtype = choose_dtype(config.dtype, self.device)
+        if config.cpu_threads is not None:
+            torch.set_num_threads(config.cpu_threads)
+        model = load(
+            Path(config.model), self.device, self.dtype, max_model_len=config.max_model_len, on_layer=on_layer
+        )
+        self._model = model.config
+        blocks = count_blocks(config, model.config, self.device, self.dtype)
+        pool = BlockPool(blocks, config.block_size, caching=config.enable_prefix_caching)
+        attention = PagedAttention(model.config, blocks, config.block_size, self.device, self.dtype)
+        scheduler = Scheduler(
+            pool, max_num_seqs=config.max_num_seqs, max_num_batched_tokens=config.max_num_batched_tokens
+        )
+        self._loop = EngineLoop(scheduler, ModelRunner(model, attention), self.eos_token_ids)
+        self._arrivals = itertools.count()
+        self._wake = threading.Condition()
+        self._inbox: deque[Callable[[], None]] = deque()
+        self._waiting_submissions = 0
+        self._thread: threading.Thread | None = None
+        self._stopping = False
+        self._draining = False
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of token ids, the output projection's rows."""
+        return self._model.vocab_size
+
+    @property
+    def max_model_len(self) -> int:
+        """Most tokens of a prompt and its output together."""
+        return self._model.max_positions
+
+    @property
+    def eos_token_ids(self) -> tuple[int, ...]:
+        """Ids that end a sequence unless ``ignore_eos`` is set; the first is the main one."""
+        return self._model.eos_token_ids
+
+    @property
+    def is_healthy(self) -> bool:
+        """False where the loop is not running, or has been in one step for too long."""
+        thread = self._thread
+        if thread is None or not thread.is_alive():
+            return False
+        began = self._loop.step_began
+        return began is None or time.monotonic() - began < STUCK_AFTER_SECONDS
+
+    @property
+    def stats(self) -> EngineStats:
+        """A snapshot of the counters."""
+        return self._loop.stats()
+
+    def start(self) -> None:
+        """Start the engine's thread. Starting twice is starting once."""
+        if self._thread is None:
+            self._stopping = False
+            self._thread = threading.Thread(target=self._main, name="dragoman-engine", daemon=True)
+            self._thread.start()
+
+    def shutdown(self, *, drain_seconds: float = 0.0) -> None:
+        """Stop the thread; new requests are refused at once.
+
+        What is running may finish within ``drain_seconds``; the rest ends with ``finish_reason`` "abort".
+        """
+        thread = self._thread
+        if thread is None:
+            return
+        with self._wake:
+            self._draining = True
+            self._wake.notify()
+        deadline = time.monotonic() + drain_seconds
+        while drain_seconds and time.monotonic() < deadline and thread.is_alive() and not self._idle():
+            time.sleep(0.01)
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        thread.join()
+        self._thread = None
+        self._draining = False
+
+    def submit(
+        self,
+        request_id: str,
+        prompt_token_ids: AbstractSequence[int],
+        params: SamplingParams,
+        *,
+        priority: int = 0,
+        cache_salt: str | None = None,
+        on_output: Callable[[TokenOutput], None],
+    ) -> None:
+        """Queue a request. Lower ``priority`` goes first.
+
+        ``on_output`` is called on the engine's thread, so it must be quick and must not call back into the
+        engine other than to submit or abort; an exception from it aborts the request. Raises
+        ``InvalidRequestError`` (a ``ValueError``) for a request that cannot run, ``QueueFullError`` and
+        ``EngineDeadError``.
+        """
+        request = self._request(request_id, prompt_token_ids, params, priority, cache_salt, on_output)
+        limit = self.config.max_waiting_requests
+        with self._wake:
+            self._require_running()
+            if limit is not None and self._waiting_submissions + self._loop.num_waiting >= limit:
+                raise QueueFullError(f"{limit} requests are waiting already; try again later")
+            self._waiting_submissions += 1
+            self._inbox.append(lambda: self._accept(request))
+            self._wake.notify()
+
+    async def generate(
+        self,
+        request_id: str,
+        prompt_token_ids: AbstractSequence[int],
+        params: SamplingParams,
+        *,
+        priority: int = 0,
+        cache_salt: str | None = None,
+    ) -> AsyncGenerator[TokenOutput, None]:
+        """The same for asyncio: outputs as they come. Leaving the iterator early aborts the request."""
+
+        def begin(on_output: Callable[[TokenOutput], None]) -> None:
+            self.submit(
+                request_id,
+                prompt_token_ids,
+                params,
+                priority=priority,
+                cache_salt=cache_salt,
+                on_output=on_output,
+            )
+
+        async for output in stream(begin, lambda: self.abort((request_id,))):
+            yield output
+
+    def abort(self, request_ids: Iterable[str]) -> None:
+        """End requests within a step; their open choices finish with "abort". Unknown ids are ignored."""
+        ids = tuple(request_ids)
+        self._post(lambda: self._loop.abort(ids))
+
+    def pause(self) -> Future[None]:
+        """Run no more steps until :meth:`resume`; done when the current step is over. Requests wait."""
+        return self.call(self._loop.pause)
+
+    def resume(self) -> Future[None]:
+        """Go on after :meth:`pause`."""
+        return self.call(self._loop.resume)
+
+    @property
+    def is_paused(self) -> bool:
+        return self._loop.paused
+
+    def reset_prefix_cache(self) -> Future[None]:
+        """Forget the contents of all cached blocks; running sequences keep theirs."""
+        return self.call(self._loop.forget_prefixes)
+
+    def call(self, action: Callable[[], Result]) -> Future[Result]:
+        """Run ``action`` on the engine's thread between two steps."""
+        future: Future[Result] = Future()
+
+        def run() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(action())
+            except Exception as error:
+                future.set_exception(error)
+
+        with self._wake:
+            self._require_running()
+            self._inbox.append(run)
+            self._wake.notify()
+        return future
+
+    def _request(
+        self,
+        request_id: str,
+        prompt_token_ids: AbstractSequence[int],
+        params: SamplingParams,
+        priority: int,
+        cache_salt: str | None,
+        on_output: Callable[[TokenOutput], None],
+    ) -> Request:
+        params.validate(self.vocab_size)
+        prompt = [int(token) for token in prompt_token_ids]
+        if not prompt:
+            raise InvalidRequestError("the prompt has no token ids", "token_ids")
+        limit = self.max_model_len
+        if len(prompt) >= limit:
+            raise InvalidRequestError(
+                f"The prompt has {len(prompt)} token ids, which leaves no room for output: "
+                f"the context length is {limit}.",
+                "token_ids",
+            )
+        if min(prompt) < 0 or max(prompt) >= self.vocab_size:
+            outside = next(token for token in prompt if not 0 <= token < self.vocab_size)
+            raise InvalidRequestError(
+                f"token id {outside} in token_ids is out of vocabulary (0 to {self.vocab_size - 1})",
+                "token_ids",
+            )
+        room = limit - len(prompt)
+        arrival = next(self._arrivals)
+        seed = params.seed
+        if seed is None:
+            seed = secrets.randbits(63) if self.config.seed is None else hash((self.config.seed, arrival))
+        return Request(
+            request_id=request_id,
+            prompt_token_ids=prompt,
+            params=params,
+            on_output=on_output,
+            max_tokens=room if params.max_tokens is None else min(params.max_tokens, room),
+            seed=seed,
+            arrival=arrival,
+            priority=priority,
+            cache_salt=cache_salt,
+            submitted_at=time.monotonic(),
+        )
+
+    def _accept(self, request: Request) -> None:
+        with self._wake:
+            self._waiting_submissions -= 1
+        self._loop.add(request)
+
+    def _post(self, message: Callable[[], None]) -> None:
+        with self._wake:
+            self._inbox.append(message)
+            self._wake.notify()
+
+    def _require_running(self) -> None:
+        if self._thread is None or not self._thread.is_alive() or self._draining:
+            raise EngineDeadError("the engine is not running")
+
+    def _idle(self) -> bool:
+        with self._wake:
+            return not self._inbox and not self._loop.has_work
+
+    def _main(self) -> None:
+        while True:
+            with self._wake:
+                while not (self._inbox or self._stopping or self._loop.can_step):
+                    self._wake.wait()
+                if self._stopping:
+                    break
+                messages = list(self._inbox)
+                self._inbox.clear()
+            for message in messages:
+                _guarded(message)
+            if self._loop.can_step:
+                _guarded(self._loop.step)
+        self._loop.abort_all()
+
+
+def _guarded(action: Callable[[], Any]) -> None:
+    """Run something on the engine's thread; whatever it raises is logged, so that the thread lives on."""
+    try:
+        action()
+    except Exception:
+        log.exception("unexpected error in the engine's loop")

@@ -1,0 +1,204 @@
+"""What the engine's thread does in a step: schedule, run, book, tell the callers."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import torch
+
+from dragoman.engine.output import FinishReason, TokenLogprob, TokenOutput
+from dragoman.engine.runner import ModelRunner, StepResult
+from dragoman.engine.scheduler import Scheduler, Step
+from dragoman.engine.sequence import Request, Sequence, Status
+from dragoman.engine.statistics import EngineStats
+
+log = logging.getLogger(__name__)
+
+
+class EngineLoop:
+    """All request state, touched by the engine's thread only (the read-only counters aside)."""
+
+    def __init__(self, scheduler: Scheduler, runner: ModelRunner, eos_token_ids: tuple[int, ...]) -> None:
+        self._scheduler = scheduler
+        self._runner = runner
+        self._eos = frozenset(eos_token_ids)
+        self._requests: dict[str, list[Request]] = {}
+        self.paused = False
+        self.step_began: float | None = None
+        self.weight_version = "default"
+        self._prompt_tokens = 0
+        self._generation_tokens = 0
+        self._steps = 0
+        self._step_seconds = 0.0
+        self._failed_steps = 0
+
+    @property
+    def num_waiting(self) -> int:
+        return self._scheduler.num_waiting
+
+    @property
+    def has_work(self) -> bool:
+        return self._scheduler.has_work
+
+    @property
+    def can_step(self) -> bool:
+        return not self.paused and self._scheduler.has_work
+
+    def stats(self) -> EngineStats:
+        scheduler = self._scheduler
+        return EngineStats(
+            running=len(scheduler.running),
+            waiting=scheduler.num_waiting,
+            kv_cache_usage=scheduler.pool.usage,
+            preemptions=scheduler.preemptions,
+            prefix_cache_queries=scheduler.prefix_queries,
+            prefix_cache_hits=scheduler.prefix_hits,
+            prompt_tokens=self._prompt_tokens,
+            generation_tokens=self._generation_tokens,
+            steps=self._steps,
+            step_seconds=self._step_seconds,
+            failed_steps=self._failed_steps,
+        )
+
+    def add(self, request: Request) -> None:
+        """Queue all choices of a request."""
+        params = request.params
+        stop_ids = frozenset(params.stop_token_ids)
+        if not params.ignore_eos:
+            stop_ids |= self._eos
+        self._requests.setdefault(request.request_id, []).append(request)
+        self._prompt_tokens += len(request.prompt_token_ids)
+        for sequence in request.make_sequences():
+            sequence.stop_ids = stop_ids
+            self._scheduler.add(sequence)
+
+    def abort(self, request_ids: tuple[str, ...]) -> None:
+        """End the named requests now."""
+        for request_id in request_ids:
+            for request in list(self._requests.get(request_id, ())):
+                self._end(request.sequences, "abort")
+
+    def abort_all(self) -> None:
+        """End everything, as on shutdown."""
+        self.abort(tuple(self._requests))
+
+    def pause(self) -> None:
+        self.paused = True
+
+    def resume(self) -> None:
+        self.paused = False
+
+    def forget_prefixes(self) -> None:
+        self._scheduler.pool.forget_all()
+
+    def step(self) -> None:
+        """One forward pass and its consequences. An error in it ends the sequences of the step only."""
+        self.step_began = began = time.monotonic()
+        try:
+            step = self._scheduler.schedule()
+            if not step.scheduled:
+                return
+            try:
+                result = self._runner.run(step)
+            except torch.OutOfMemoryError as error:
+                self._out_of_memory(step, error)
+                return
+            except Exception as error:
+                self._fail(step, error)
+                return
+            self._scheduler.complete(step)
+            self._append(result)
+        finally:
+            self._steps += 1
+            self._step_seconds += time.monotonic() - began
+            self.step_began = None
+
+    def _append(self, result: StepResult) -> None:
+        self._generation_tokens += len(result.tokens)
+        outputs = []
+        done: set[Sequence] = set()
+        for sequence, token, logprob in zip(result.sequences, result.tokens, result.logprobs, strict=True):
+            sequence.append(token)
+            if sequence.finish_reason is not None:
+                done.add(sequence)
+            outputs.append((sequence, token, logprob))
+        if done:
+            self._scheduler.remove(done)
+        for sequence, token, logprob in outputs:
+            self._tell(sequence, self._output(sequence, [token], logprob))
+        for sequence in done:
+            self._forget_if_finished(sequence.request)
+
+    def _output(
+        self,
+        sequence: Sequence,
+        tokens: list[int],
+        logprob: TokenLogprob | None = None,
+        error: str | None = None,
+    ) -> TokenOutput:
+        first = sequence.num_output <= 1
+        return TokenOutput(
+            index=sequence.index,
+            token_ids=tokens,
+            logprobs=None if logprob is None else [logprob],
+            finish_reason=sequence.finish_reason,
+            stop_reason=sequence.stop_reason,
+            prompt_logprobs=sequence.prompt_logprobs if first else None,
+            cached_tokens=sequence.cached_tokens or 0,
+            error=error,
+            finished=sequence.finish_reason is not None and sequence.request.last_open(sequence),
+            weight_version=self.weight_version,
+        )
+
+    def _tell(self, sequence: Sequence, output: TokenOutput) -> None:
+        sequence.told_finished = output.finish_reason is not None
+        try:
+            sequence.request.on_output(output)
+        except Exception:
+            log.exception("the receiver of request %s failed; aborting it", sequence.request.request_id)
+            self._drop(sequence.request)
+
+    def _end(self, sequences: list[Sequence], reason: FinishReason, error: str | None = None) -> None:
+        """Finish sequences for a reason of the engine's own and tell their callers."""
+        open_ones = [sequence for sequence in sequences if sequence.status is not Status.FINISHED]
+        self._scheduler.remove(set(open_ones))
+        for sequence in open_ones:
+            sequence.finish_reason = reason
+        for sequence in open_ones:
+            self._tell(sequence, self._output(sequence, [], error=error))
+        for sequence in open_ones:
+            self._forget_if_finished(sequence.request)
+
+    def _drop(self, request: Request) -> None:
+        """Free a request whose receiver is broken; nobody is left to be told."""
+        open_ones = {sequence for sequence in request.sequences if sequence.status is not Status.FINISHED}
+        self._scheduler.remove(open_ones)
+        self._forget_if_finished(request)
+
+    def _forget_if_finished(self, request: Request) -> None:
+        if not request.finished:
+            return
+        same_id = self._requests.get(request.request_id, [])
+        if request in same_id:
+            same_id.remove(request)
+            if not same_id:
+                del self._requests[request.request_id]
+
+    def _fail(self, step: Step, error: Exception) -> None:
+        self._failed_steps += 1
+        log.exception("a step of %d tokens failed", step.num_tokens, exc_info=error)
+        message = f"{type(error).__name__}: {error}"
+        self._end([item.sequence for item in step.scheduled], "error", message)
+
+    def _out_of_memory(self, step: Step, error: Exception) -> None:
+        """Read less per step from now on and try again; give up on the step where it is small already."""
+        torch.cuda.empty_cache()
+        scheduler = self._scheduler
+        if len(step.scheduled) == 1 and step.num_tokens <= scheduler.smallest_budget:
+            self._fail(step, error)
+            return
+        scheduler.shrink()
+        for item in step.scheduled:
+            scheduler.preempt(item.sequence)
+        log.warning("out of memory: steps are limited to %d tokens now", scheduler.max_num_batched_tokens)

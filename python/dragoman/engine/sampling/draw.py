@@ -1,0 +1,76 @@
+"""Chooses a token per row: the most likely one, or one drawn from what the filters leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as AbstractSequence
+
+import torch
+from torch import Tensor
+
+from dragoman.engine.sampling.uniform import uniform
+from dragoman.engine.sequence import Sequence
+
+FIRST_CANDIDATES = 1024
+"""How many of the most likely tokens top-p looks at before it sorts the whole vocabulary."""
+
+
+def draw(logits: Tensor, sequences: AbstractSequence[Sequence]) -> list[int]:
+    """Token ids for ``logits`` (float32, ``[rows, vocabulary]``), which is overwritten.
+
+    Filters in vLLM's order: temperature, min-p, top-k, top-p. The draw inverts the cumulative distribution
+    at one uniform number per token, so it costs one pass and needs no random number per vocabulary entry.
+    """
+    params = [sequence.params for sequence in sequences]
+    device = logits.device
+    temperatures = torch.tensor([row.temperature for row in params], device=device).unsqueeze(1)
+    logits.div_(temperatures)
+    if any(row.min_p > 0 for row in params):
+        _min_p(logits, torch.tensor([row.min_p for row in params], device=device).unsqueeze(1))
+    if any(row.top_k > 0 for row in params):
+        _top_k(logits, [row.top_k for row in params])
+    probabilities = torch.softmax(logits, -1)
+    top_p = [row.top_p for row in params]
+    for row, share in enumerate(top_p):
+        if share < 1.0:
+            _top_p(probabilities[row], share)
+    cumulative = probabilities.cumsum(-1, dtype=torch.float64)
+    points = torch.tensor(
+        [uniform(sequence.request.seed + sequence.index, len(sequence)) for sequence in sequences],
+        dtype=torch.float64,
+        device=device,
+    ).unsqueeze(1)
+    # The first entry above the point: an entry of probability 0 is never first above anything.
+    chosen = torch.searchsorted(cumulative, points * cumulative[:, -1:], right=True)
+    chosen.clamp_(max=logits.shape[1] - 1)
+    return chosen.squeeze(1).tolist()
+
+
+def _min_p(logits: Tensor, shares: Tensor) -> None:
+    """Drop what is less likely than a share of the most likely token's probability."""
+    floor = logits.amax(-1, keepdim=True) + shares.log()
+    logits.masked_fill_(logits < floor, float("-inf"))
+
+
+def _top_k(logits: Tensor, counts: list[int]) -> None:
+    """Drop what is below the k-th largest logit; ties with it stay."""
+    vocabulary = logits.shape[1]
+    wanted = [min(count, vocabulary) for count in counts]
+    largest = logits.topk(max(wanted), dim=-1).values
+    for row, count in enumerate(wanted):
+        if count > 0:
+            logits[row].masked_fill_(logits[row] < largest[row, count - 1], float("-inf"))
+
+
+def _top_p(probabilities: Tensor, share: float) -> None:
+    """Keep the most likely tokens of one row that together just reach ``share``; zero the others."""
+    size = min(FIRST_CANDIDATES, probabilities.shape[0])
+    values, ids = probabilities.topk(size)
+    before = values.cumsum(0, dtype=torch.float64) - values
+    if float(before[-1]) < share and size < probabilities.shape[0]:
+        values, ids = probabilities.sort(descending=True)
+        before = values.cumsum(0, dtype=torch.float64) - values
+    keep = before < share
+    keep[0] = True
+    kept_ids, kept_values = ids[keep], values[keep]
+    probabilities.zero_()
+    probabilities[kept_ids] = kept_values

@@ -1,0 +1,134 @@
+"""One request and its choices, as the scheduler sees them."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from dragoman.engine.kv_cache import ROOT_HASH, BlockHash, hash_block
+from dragoman.engine.output import FinishReason, TokenLogprob, TokenOutput
+from dragoman.engine.params import SamplingParams
+
+
+class Status(enum.Enum):
+    """Where a sequence stands."""
+
+    WAITING = enum.auto()
+    RUNNING = enum.auto()
+    FINISHED = enum.auto()
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """What a caller submitted. ``arrival`` counts submissions; ``seed`` is set for every request."""
+
+    request_id: str
+    prompt_token_ids: list[int]
+    params: SamplingParams
+    on_output: Callable[[TokenOutput], None]
+    max_tokens: int
+    seed: int
+    arrival: int
+    priority: int = 0
+    cache_salt: str | None = None
+    submitted_at: float = 0.0
+    sequences: list[Sequence] = field(default_factory=list)
+    prompt_tokens: frozenset[int] = frozenset()
+
+    def make_sequences(self) -> list[Sequence]:
+        """One sequence per choice."""
+        if self.params.repetition_penalty != 1.0:
+            self.prompt_tokens = frozenset(self.prompt_token_ids)
+        self.sequences = [Sequence(self, index) for index in range(self.params.n)]
+        return self.sequences
+
+    @property
+    def finished(self) -> bool:
+        return all(sequence.status is Status.FINISHED for sequence in self.sequences)
+
+    def last_open(self, sequence: Sequence) -> bool:
+        """True where every other choice's last output has been sent."""
+        return all(other is sequence or other.told_finished for other in self.sequences)
+
+
+class Sequence:
+    """One choice of a request: its tokens, its blocks, and how far the model has read it."""
+
+    __slots__ = (
+        "block_hashes",
+        "block_ids",
+        "cached_tokens",
+        "finish_reason",
+        "index",
+        "num_computed",
+        "output_counts",
+        "prompt_length",
+        "prompt_logprobs",
+        "request",
+        "status",
+        "stop_ids",
+        "stop_reason",
+        "token_ids",
+        "told_finished",
+    )
+
+    def __init__(self, request: Request, index: int) -> None:
+        self.request = request
+        self.index = index
+        self.token_ids = list(request.prompt_token_ids)
+        self.prompt_length = len(self.token_ids)
+        self.status = Status.WAITING
+        self.num_computed = 0
+        self.block_ids: list[int] = []
+        self.block_hashes: list[BlockHash] = []
+        self.cached_tokens: int | None = None
+        self.finish_reason: FinishReason | None = None
+        self.stop_reason: int | None = None
+        self.stop_ids: frozenset[int] = frozenset()
+        self.output_counts: dict[int, int] = {}
+        self.prompt_logprobs: list[TokenLogprob | None] | None = (
+            [None] if request.params.prompt_logprobs is not None and index == 0 else None
+        )
+        self.told_finished = False
+
+    def __len__(self) -> int:
+        return len(self.token_ids)
+
+    @property
+    def params(self) -> SamplingParams:
+        return self.request.params
+
+    @property
+    def num_output(self) -> int:
+        return len(self.token_ids) - self.prompt_length
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Who goes first: lower priority value, then earlier arrival, then lower choice index."""
+        return (self.request.priority, self.request.arrival, self.index)
+
+    @property
+    def wants_prompt_logprobs(self) -> bool:
+        """True while some prompt position still lacks its log probabilities."""
+        return self.prompt_logprobs is not None and len(self.prompt_logprobs) < self.prompt_length
+
+    def hashes_up_to(self, num_tokens: int, block_size: int) -> list[BlockHash]:
+        """Hashes of the full blocks among the first ``num_tokens`` tokens; computed once and kept."""
+        count = num_tokens // block_size
+        while len(self.block_hashes) < count:
+            done = len(self.block_hashes)
+            parent = self.block_hashes[-1] if done else ROOT_HASH
+            tokens = self.token_ids[done * block_size : (done + 1) * block_size]
+            self.block_hashes.append(hash_block(parent, tokens, self.request.cache_salt))
+        return self.block_hashes[:count]
+
+    def append(self, token: int) -> None:
+        """Add a generated token and decide whether it ends the sequence."""
+        self.token_ids.append(token)
+        self.output_counts[token] = self.output_counts.get(token, 0) + 1
+        if self.num_output >= self.params.min_tokens and token in self.stop_ids:
+            self.finish_reason = "stop"
+            self.stop_reason = token
+        elif self.num_output >= self.request.max_tokens:
+            self.finish_reason = "length"

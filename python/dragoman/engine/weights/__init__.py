@@ -1,0 +1,1 @@
+"""Model files: what they say and the weights they hold."""

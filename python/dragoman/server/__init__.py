@@ -1,0 +1,1 @@
+"""The HTTP servers: routes, errors, authentication, metrics."""

@@ -1,0 +1,88 @@
+"""Builds the application from its services: which routes a mode has, and what wraps them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from dragoman import _core
+from dragoman.server.asgi import Application
+from dragoman.server.auth import KeyGuard
+from dragoman.server.errors import ApiError, error_status, error_value
+from dragoman.server.metrics import Observer
+from dragoman.server.openapi import describe_routes
+from dragoman.server.routes import abort, derender, generate, health, models, openai, render, tokenize
+from dragoman.server.services import Services
+
+
+def build_app(services: Services) -> Application:
+    """The whole application: authentication inside, metrics around it."""
+    raw, routers = _raw_routes(services), _routers(services)
+    app: Application = _api(services, raw, routers)
+    if services.options.api_keys:
+        app = KeyGuard(app, services.options.api_keys)
+    plain = (route for router in routers for route in router.routes if isinstance(route, Route))
+    return Observer(app, services.metrics, frozenset(route.path for route in (*raw, *plain)))
+
+
+def _api(services: Services, raw: list[Route], routers: list[APIRouter]) -> FastAPI:
+    app = FastAPI(
+        title="Dragoman",
+        version=_core.__version__,
+        description="Render, generate, derender: JSON messages on one side, token ids on the other.",
+        root_path=services.options.root_path,
+        lifespan=lambda _: _lifespan(services),
+    )
+    # Before FastAPI's own, so that the hot paths are found first.
+    app.router.routes[:0] = raw
+    for router in routers:
+        app.include_router(router)
+    app.add_exception_handler(ApiError, _answer_api_error)
+    describe_routes(app, {route.path for route in raw}, json.loads(_core.request_schemas()))
+    return app
+
+
+def _raw_routes(services: Services) -> list[Route]:
+    """The routes that the mode has, as DESIGN's table of commands says."""
+    found = tokenize.routes(services)
+    if services.options.scale_out:
+        found += render.routes(services) + derender.routes(services)
+        if services.engine is not None:
+            found += generate.routes(services)
+    if services.options.mode == "serve":
+        found += openai.routes(services)
+    return found
+
+
+def _routers(services: Services) -> list[APIRouter]:
+    """The routes that are not hot."""
+    found = [health.router(services), models.router(services)]
+    if services.engine is not None and services.options.scale_out:
+        found.append(abort.router(services, development=services.options.mode == "tokens-only"))
+    return found
+
+
+@asynccontextmanager
+async def _lifespan(services: Services) -> AsyncGenerator[None, None]:
+    engine = services.engine
+    if engine is not None:
+        engine.start()
+    try:
+        yield
+    finally:
+        if engine is not None:
+            engine.shutdown()
+        services.workers.close()
+
+
+async def _answer_api_error(_request: Request, error: Exception) -> Response:
+    if not isinstance(error, ApiError):
+        raise error
+    value: dict[str, Any] = error_value(error.kind, error.message, error.param)
+    return JSONResponse(value, status_code=error_status(error.kind))

@@ -1,0 +1,108 @@
+"""Prometheus metrics of the HTTP side: requests by route and status, and how long clients wait."""
+
+from __future__ import annotations
+
+import time
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from dragoman.server.asgi import Application, Message, Receive, Scope, Send
+from dragoman.server.errors import ApiError, ClientGoneError, describe, send_error
+
+BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+# Paths that are not routes share one label: their number is up to the clients.
+OTHER = "other"
+# Streams and their count of open requests are followed on these.
+GENERATING = frozenset({"/inference/v1/generate", "/v1/chat/completions", "/v1/completions"})
+
+
+class Metrics:
+    """The metrics of one server, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "http_requests_total",
+            "Requests answered",
+            ("method", "handler", "status"),
+            registry=self.registry,
+        )
+        self.duration = Histogram(
+            "http_request_duration_seconds",
+            "Time from the first byte of a request to the last byte of its answer",
+            ("handler",),
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self.open = Gauge(
+            "dragoman:server_load", "Generating requests that are being served", registry=self.registry
+        )
+        self.first_token = Histogram(
+            "vllm:time_to_first_token_seconds",
+            "Time from a request's arrival at the engine to its first token",
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self.token_gap = Histogram(
+            "vllm:inter_token_latency_seconds",
+            "Time between two outputs of a request",
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self.template_fallback = Gauge(
+            "dragoman:template_fallback",
+            "1 where the chat template is rendered by jinja2, which is slower",
+            registry=self.registry,
+        )
+        self.load = 0
+
+    def page(self) -> bytes:
+        """The text that Prometheus reads."""
+        return generate_latest(self.registry)
+
+
+class Observer:
+    """Counts and times each request, and answers for what no one else caught."""
+
+    def __init__(self, app: Application, metrics: Metrics, routes: frozenset[str]) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._routes = routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        handler = path if path in self._routes else OTHER
+        generating = handler in GENERATING
+        status = 0
+
+        async def watched_send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        metrics = self._metrics
+        begin = time.perf_counter()
+        if generating:
+            metrics.load += 1
+            metrics.open.set(metrics.load)
+        try:
+            await self._app(scope, receive, watched_send)
+        except ClientGoneError:
+            pass
+        except Exception as error:
+            told = describe(error)
+            # After the first byte no other answer can be given; closing tells the client.
+            if status == 0:
+                await send_error(watched_send, ApiError(told.kind, told.message, told.param))
+            else:
+                raise
+        finally:
+            if generating:
+                metrics.load -= 1
+                metrics.open.set(metrics.load)
+            metrics.requests.labels(scope["method"], handler, str(status)).inc()
+            metrics.duration.labels(handler).observe(time.perf_counter() - begin)

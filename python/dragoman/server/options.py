@@ -1,0 +1,28 @@
+"""How a server is set up: what it serves, where, and to whom."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal
+
+from dragoman.model import ModelOptions
+
+# `render`: no engine. `tokens-only`: the scale-out endpoints with an engine. `serve`: the OpenAI endpoints.
+Mode = Literal["render", "tokens-only", "serve"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """`scale_out` says whether the scale-out endpoints are there; `engine` holds fields of `EngineConfig`.
+
+    `api_keys` empty means that anyone may ask. `core_threads` bounds the work on large bodies.
+    """
+
+    mode: Mode
+    model: ModelOptions
+    scale_out: bool
+    api_keys: tuple[str, ...] = ()
+    root_path: str = ""
+    core_threads: int = 4
+    enable_prompt_tokens_details: bool = False
+    engine: dict[str, Any] = dataclasses.field(default_factory=dict)

@@ -1,0 +1,53 @@
+"""`sampling_params` of the wire -> the engine's parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.engine import SamplingParams
+from dragoman.server.errors import ApiError
+
+# Fields that this engine does not honour yet: a request that sets one is refused, not misunderstood.
+UNSUPPORTED = (
+    "structured_outputs",
+    "bad_words",
+    "prompt_logprob_token_ids",
+    "prompt_logprob_start",
+    "repetition_detection",
+    "thinking_token_budget",
+    "watermarking",
+)
+# Fields that mean the same on both sides.
+PLAIN = (
+    "n",
+    "presence_penalty",
+    "frequency_penalty",
+    "repetition_penalty",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "seed",
+    "ignore_eos",
+    "max_tokens",
+    "min_tokens",
+    "logprobs",
+    "prompt_logprobs",
+)
+
+
+def engine_sampling(fields: dict[str, Any]) -> SamplingParams:
+    """The engine's parameters of checked `sampling_params`. Raises ApiError for what it does not honour."""
+    for name in UNSUPPORTED:
+        if fields.get(name):
+            raise ApiError("bad_request", f"{name} is not supported by this engine", name)
+    bias = fields.get("logit_bias")
+    allowed = fields.get("allowed_token_ids")
+    followed = fields.get("logprob_token_ids")
+    return SamplingParams(
+        stop_token_ids=tuple(fields.get("stop_token_ids") or ()),
+        logit_bias=None if not bias else {int(token): float(value) for token, value in bias.items()},
+        allowed_token_ids=None if allowed is None else tuple(allowed),
+        logprob_token_ids=None if not followed else tuple(followed),
+        **{name: fields[name] for name in PLAIN if name in fields},
+    )

@@ -1,0 +1,91 @@
+//! `Derenderer` and `DerenderStream`: bytes in, bytes out.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dragoman_derender::ChoiceStream;
+use dragoman_protocol::ServingConfig;
+use dragoman_protocol::generate_response::StopReason;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error::enter;
+use crate::tokenizer::{TokenIds, Tokenizer};
+
+#[pyclass(frozen, module = "dragoman._core")]
+pub struct Derenderer {
+    pub inner: Arc<dragoman_derender::Derenderer>,
+}
+
+#[pymethods]
+impl Derenderer {
+    #[new]
+    fn new(py: Python<'_>, tokenizer: &Tokenizer, config: &[u8]) -> PyResult<Self> {
+        let tokenizer = Arc::clone(&tokenizer.inner);
+        let config = enter(py, || ServingConfig::from_json(config))?;
+        let inner = enter(py, || dragoman_derender::Derenderer::new(tokenizer, Arc::new(config)))?;
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The response body, and whether parsers ran over the text.
+    fn chat<'py>(&self, py: Python<'py>, body: &[u8]) -> PyResult<(Bound<'py, PyBytes>, bool)> {
+        let answer = enter(py, || self.inner.chat(body))?;
+        Ok((PyBytes::new(py, &answer.body), answer.parsed))
+    }
+
+    fn completions<'py>(&self, py: Python<'py>, body: &[u8]) -> PyResult<(Bound<'py, PyBytes>, bool)> {
+        let answer = enter(py, || self.inner.completions(body))?;
+        Ok((PyBytes::new(py, &answer.body), answer.parsed))
+    }
+
+    #[pyo3(signature = (prompt_token_ids, chat_request = None))]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        prompt_token_ids: TokenIds<'_>,
+        chat_request: Option<&[u8]>,
+    ) -> PyResult<DerenderStream> {
+        let prompt = prompt_token_ids.into_vec()?;
+        let inner = enter(py, || self.inner.stream(&prompt, chat_request))?;
+        Ok(DerenderStream { inner: Mutex::new(inner) })
+    }
+}
+
+#[pyclass(frozen, module = "dragoman._core")]
+pub struct DerenderStream {
+    inner: Mutex<ChoiceStream>,
+}
+
+#[derive(FromPyObject)]
+enum PyStopReason {
+    TokenId(i64),
+    Text(String),
+}
+
+#[pymethods]
+impl DerenderStream {
+    fn push<'py>(&self, py: Python<'py>, token_ids: TokenIds<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let ids = token_ids.into_vec()?;
+        let delta = enter(py, || self.inner.lock().unwrap_or_else(PoisonError::into_inner).push(&ids))?;
+        Ok(PyBytes::new(py, &delta))
+    }
+
+    #[pyo3(signature = (finish_reason = Some("stop"), stop_reason = None))]
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        finish_reason: Option<&str>,
+        stop_reason: Option<PyStopReason>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let stop_reason = stop_reason.map(|reason| match reason {
+            PyStopReason::TokenId(id) => StopReason::Token(id),
+            PyStopReason::Text(text) => StopReason::Text(text),
+        });
+        let delta = enter(py, || {
+            self.inner
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .finish(finish_reason, stop_reason.as_ref())
+        })?;
+        Ok(PyBytes::new(py, &delta))
+    }
+}

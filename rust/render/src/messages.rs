@@ -1,0 +1,89 @@
+//! Messages as the template gets them.
+//!
+//! Only the fields that the API documents go in: role, content, name, tool calls, the call that a tool
+//! answers, and reasoning. Whatever else a client sends is not shown to the template.
+
+use dragoman_protocol::{Error, Json, Result, json, message};
+use dragoman_template::ContentFormat;
+
+use crate::content::content;
+
+/// The conversation as a list of template messages.
+///
+/// # Errors
+/// A bad-request error for an empty conversation, for content that cannot be used and for tool-call
+/// arguments that are no JSON object.
+pub fn conversation<'a>(messages: &[Json<'a>], format: ContentFormat, model: &str) -> Result<Json<'a>> {
+    if messages.is_empty() {
+        return Err(Error::bad_request("a chat needs at least one message, and messages is empty"));
+    }
+    let entries = messages.iter().enumerate().map(|(index, value)| one(value, index, format, model));
+    Ok(json::array(entries.collect::<Result<_>>()?))
+}
+
+fn one<'a>(source: &Json<'a>, index: usize, format: ContentFormat, model: &str) -> Result<Json<'a>> {
+    let role = message::role(source);
+    let text = content(json::get(source, "content"), format, model, &format!("messages.{index}.content"))?;
+    let mut entry = vec![("role".into(), Json::Str(role.to_owned().into())), ("content".into(), text)];
+    if role == "assistant" {
+        if let Some(Json::Array(calls)) = json::get(source, "tool_calls")
+            && !calls.is_empty()
+        {
+            let calls = calls.iter().enumerate().map(|(place, call)| tool_call(call, index, place));
+            entry.push(("tool_calls".into(), json::array(calls.collect::<Result<_>>()?)));
+        }
+        let reasoning =
+            json::get_some(source, "reasoning").or_else(|| json::get_some(source, "reasoning_content"));
+        if let Some(reasoning) = reasoning {
+            entry.push(("reasoning".into(), reasoning.clone()));
+            entry.push(("reasoning_content".into(), reasoning.clone()));
+        }
+    }
+    if role == "tool"
+        && let Some(id) = json::get_some(source, "tool_call_id")
+    {
+        entry.push(("tool_call_id".into(), id.clone()));
+    }
+    if let Some(name) = json::get_some(source, "name") {
+        entry.push(("name".into(), name.clone()));
+    }
+    Ok(json::object(entry))
+}
+
+/// A call of the history, its arguments parsed: templates walk them as a mapping.
+fn tool_call<'a>(call: &Json<'a>, index: usize, place: usize) -> Result<Json<'a>> {
+    let (Json::Object(members), Some(function)) = (call, json::get(call, "function")) else {
+        return Ok(call.clone());
+    };
+    let arguments = match json::get(function, "arguments") {
+        None | Some(Json::Null) => json::object(Vec::new()),
+        Some(Json::Str(text)) if text.trim().is_empty() => json::object(Vec::new()),
+        Some(Json::Str(text)) => Json::parse(text.as_bytes(), true)
+            .map_err(|error| {
+                let at = format!("messages.{index}.tool_calls.{place}.function.arguments");
+                Error::bad_request(format!("{at} is not JSON: {} at byte {}", error.error_type, error.index))
+            })?
+            .into_static(),
+        Some(other) => other.clone(),
+    };
+    let Json::Object(function) = function else { return Ok(call.clone()) };
+    let function = replaced(function, "arguments", arguments);
+    Ok(replaced(members, "function", function))
+}
+
+/// The members of an object with one value replaced.
+fn replaced<'a>(members: &[(std::borrow::Cow<'a, str>, Json<'a>)], key: &str, value: Json<'a>) -> Json<'a> {
+    let mut value = Some(value);
+    let mut entry: Vec<_> = members
+        .iter()
+        .filter_map(|(name, old)| {
+            if name == key {
+                value.take().map(|new| (name.clone(), new))
+            } else {
+                Some((name.clone(), old.clone()))
+            }
+        })
+        .collect();
+    entry.extend(value.map(|new| (key.to_owned().into(), new)));
+    json::object(entry)
+}

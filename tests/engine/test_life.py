@@ -1,0 +1,413 @@
+"""What the engine survives, and that it gives everything back."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman.engine import (
+    Engine,
+    EngineConfig,
+    EngineDeadError,
+    InvalidRequestError,
+    QueueFullError,
+    SamplingParams,
+    TokenOutput,
+)
+
+from .collect import Pending, run
+
+PROMPT = [5, 17, 99, 3, 200, 41, 8, 77]
+LONG = SamplingParams(temperature=0.0, ignore_eos=True)
+
+
+def build(path: Path, **settings: Any) -> Engine:
+    defaults: dict[str, Any] = {
+        "device": "cpu",
+        "dtype": "float32",
+        "kv_cache_memory_bytes": 8 << 20,
+        "seed": 1,
+    }
+    return Engine(EngineConfig(model=path, **(defaults | settings)))
+
+
+@pytest.fixture(scope="module")
+def engine(tiny_llama: Path) -> Iterator[Engine]:
+    engine = build(tiny_llama)
+    engine.start()
+    yield engine
+    engine.shutdown()
+
+
+def all_blocks_free(engine: Engine) -> bool:
+    return engine.call(lambda: engine.stats).result().kv_cache_usage == 0.0
+
+
+@pytest.mark.parametrize(
+    ("prompt", "params", "parameter"),
+    [
+        ([], {}, "token_ids"),
+        ([256], {}, "token_ids"),
+        ([-1], {}, "token_ids"),
+        ([1] * 512, {}, "token_ids"),
+        ([1], {"temperature": -1.0}, "temperature"),
+        ([1], {"temperature": float("nan")}, "temperature"),
+        ([1], {"temperature": float("inf")}, "temperature"),
+        ([1], {"top_p": 0.0}, "top_p"),
+        ([1], {"top_p": float("nan")}, "top_p"),
+        ([1], {"top_k": -2}, "top_k"),
+        ([1], {"min_p": 1.5}, "min_p"),
+        ([1], {"n": 0}, "n"),
+        ([1], {"n": 2, "temperature": 0.0}, "n"),
+        ([1], {"max_tokens": 0}, "max_tokens"),
+        ([1], {"min_tokens": -1}, "min_tokens"),
+        ([1], {"min_tokens": 4, "max_tokens": 3}, "min_tokens"),
+        ([1], {"repetition_penalty": 0.0}, "repetition_penalty"),
+        ([1], {"frequency_penalty": 100.0}, "frequency_penalty"),
+        ([1], {"presence_penalty": 5.0}, "presence_penalty"),
+        ([1], {"logprobs": 21}, "logprobs"),
+        ([1], {"prompt_logprobs": -2}, "prompt_logprobs"),
+        ([1], {"stop_token_ids": (256,)}, "stop_token_ids"),
+        ([1], {"logit_bias": {-1: 1.0}}, "logit_bias"),
+        ([1], {"logit_bias": {1: float("nan")}}, "logit_bias"),
+        ([1], {"allowed_token_ids": ()}, "allowed_token_ids"),
+        ([1], {"allowed_token_ids": (999,)}, "allowed_token_ids"),
+        ([1], {"logprob_token_ids": (999,)}, "logprob_token_ids"),
+        ([1], {"bad_words_token_ids": ((),)}, "bad_words_token_ids"),
+    ],
+)
+def test_refuses_before_the_loop(
+    engine: Engine, prompt: list[int], params: dict[str, Any], parameter: str
+) -> None:
+    with pytest.raises(InvalidRequestError) as refusal:
+        run(engine, prompt, **params)
+    assert refusal.value.parameter == parameter
+    assert len(run(engine, PROMPT, max_tokens=2, ignore_eos=True).token_ids) == 2
+
+
+def test_max_tokens_none_fills_the_context(engine: Engine) -> None:
+    answer = run(engine, PROMPT, temperature=0.0, ignore_eos=True)
+    assert len(answer.token_ids) == engine.max_model_len - len(PROMPT)
+    assert answer.choices[0].finish_reason == "length"
+    assert len(run(engine, PROMPT, temperature=0.0, ignore_eos=True, max_tokens=10**9).token_ids) == 504
+
+
+def test_abort_ends_within_a_step(engine: Engine) -> None:
+    pending = Pending(engine, PROMPT, LONG, request_id="abort-me")
+    pending.first()
+    engine.abort(["abort-me", "unknown"])
+    answer = pending.result()
+    assert answer.choices[0].finish_reason == "abort"
+    assert len(answer.token_ids) < 400
+    assert all_blocks_free(engine)
+
+
+def test_failing_receiver_ends_its_request_only(engine: Engine) -> None:
+    called = threading.Event()
+
+    def broken(_: TokenOutput) -> None:
+        called.set()
+        raise RuntimeError("receiver is gone")
+
+    other = Pending(engine, PROMPT, SamplingParams(temperature=0.0, ignore_eos=True, max_tokens=30))
+    engine.submit("broken", PROMPT, LONG, on_output=broken)
+    assert called.wait(30)
+    assert len(other.result().token_ids) == 30
+    assert all_blocks_free(engine)
+    assert engine.stats.running == 0
+
+
+def test_failing_step_ends_its_sequences_only(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = build(tiny_llama)
+    good = engine._loop._runner.run
+
+    def bad(step: Any) -> Any:
+        raise ValueError("a kernel said no")
+
+    engine.start()
+    try:
+        monkeypatch.setattr(engine._loop._runner, "run", bad)
+        answer = run(engine, PROMPT, max_tokens=4)
+        assert answer.choices[0].finish_reason == "error"
+        assert answer.choices[0].error == "ValueError: a kernel said no"
+        monkeypatch.setattr(engine._loop._runner, "run", good)
+        assert len(run(engine, PROMPT, max_tokens=4, ignore_eos=True).token_ids) == 4
+        assert engine.is_healthy
+        assert engine.stats.failed_steps == 1
+        assert all_blocks_free(engine)
+    finally:
+        engine.shutdown()
+
+
+def test_out_of_memory_shrinks_the_step(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected_engine = build(tiny_llama)
+    expected_engine.start()
+    prompt = [7] * 300
+    expected = run(expected_engine, prompt, temperature=0.0, max_tokens=5, ignore_eos=True).token_ids
+    expected_engine.shutdown()
+
+    engine = build(tiny_llama)
+    good = engine._loop._runner.run
+
+    def tight(step: Any) -> Any:
+        if step.num_tokens > 150:
+            raise torch.OutOfMemoryError("no room")
+        return good(step)
+
+    monkeypatch.setattr(engine._loop._runner, "run", tight)
+    engine.start()
+    try:
+        assert run(engine, prompt, temperature=0.0, max_tokens=5, ignore_eos=True).token_ids == expected
+        assert engine.stats.failed_steps == 0
+    finally:
+        engine.shutdown()
+
+
+def test_out_of_memory_for_ever_fails_the_request(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = build(tiny_llama)
+
+    def none(_: Any) -> Any:
+        raise torch.OutOfMemoryError("no room at all")
+
+    monkeypatch.setattr(engine._loop._runner, "run", none)
+    engine.start()
+    try:
+        answers = [Pending(engine, [7] * 300, LONG) for _ in range(3)]
+        assert {answer.result().choices[0].finish_reason for answer in answers} == {"error"}
+    finally:
+        engine.shutdown()
+
+
+def test_thousand_random_requests_leave_no_block(tiny_llama: Path) -> None:
+    """Random lengths, parameters and aborts on a cache that is too small for them all."""
+    engine = build(tiny_llama, max_num_seqs=24, max_num_batched_tokens=96, kv_cache_memory_bytes=600_000)
+    engine.start()
+    rng = random.Random(5)
+    pending = []
+    try:
+        for number in range(1000):
+            length = rng.choice([1, 3, 15, 16, 17, 40, 100])
+            start = rng.randrange(4)
+            prompt = [(start + step) % 250 for step in range(length)]
+            params = SamplingParams(
+                n=rng.choice([1, 1, 1, 2, 3]),
+                temperature=rng.choice([0.5, 1.0]),
+                top_k=rng.choice([0, 5]),
+                max_tokens=rng.choice([1, 2, 9, 33]),
+                ignore_eos=rng.random() < 0.5,
+                logprobs=rng.choice([None, 2]),
+                prompt_logprobs=rng.choice([None, None, None, 1]),
+                repetition_penalty=rng.choice([1.0, 1.2]),
+            )
+            item = Pending(engine, prompt, params, request_id=f"r{number}", priority=rng.randrange(3))
+            pending.append(item)
+            if rng.random() < 0.2:
+                engine.abort([f"r{rng.randrange(number + 1)}"])
+        reasons = {choice.finish_reason for item in pending for choice in item.result().choices.values()}
+        assert reasons <= {"stop", "length", "abort"}
+        assert {"length", "abort"} <= reasons
+        assert all_blocks_free(engine)
+        assert engine.stats.running == engine.stats.waiting == 0
+        assert not engine._loop._requests
+    finally:
+        engine.shutdown()
+
+
+def test_preempted_sequences_end_the_same(tiny_llama: Path) -> None:
+    """More generations than the cache holds: each must come out as if it had been alone."""
+    prompts = [[start, start + 1, start + 2, 9] for start in range(12)]
+    params = SamplingParams(temperature=0.0, ignore_eos=True, max_tokens=200)
+    drawn = SamplingParams(temperature=1.0, seed=3, ignore_eos=True, max_tokens=200)
+    roomy = build(tiny_llama)
+    roomy.start()
+    expected = [Pending(roomy, prompt, params).result().token_ids for prompt in prompts]
+    expected_drawn = Pending(roomy, prompts[-1], drawn).result().token_ids
+    roomy.shutdown()
+    # One sequence of 512 tokens takes 32 blocks of 8 KiB; these all together want 156.
+    tight = build(tiny_llama, kv_cache_memory_bytes=40 * 16384, max_num_seqs=16)
+    tight.start()
+    try:
+        pending = [Pending(tight, prompt, params) for prompt in prompts]
+        last = Pending(tight, prompts[-1], drawn)
+        assert [item.result().token_ids for item in pending] == expected
+        assert last.result().token_ids == expected_drawn
+        assert tight.stats.preemptions > 0
+        assert all_blocks_free(tight)
+    finally:
+        tight.shutdown()
+
+
+def test_same_ids_alone_and_among_others(engine: Engine) -> None:
+    """Seeded draws and greedy choices do not depend on the batch."""
+    drawn = SamplingParams(temperature=0.9, seed=42, max_tokens=20, ignore_eos=True)
+    greedy = SamplingParams(temperature=0.0, max_tokens=20, ignore_eos=True, frequency_penalty=1.05)
+    alone = [Pending(engine, PROMPT, params).result().token_ids for params in (drawn, greedy)]
+    others = [
+        Pending(
+            engine, [step % 250 for step in range(length)], SamplingParams(temperature=0.8, max_tokens=30)
+        )
+        for length in range(3, 33)
+    ]
+    together = [Pending(engine, PROMPT, params) for params in (drawn, greedy)]
+    assert [item.result().token_ids for item in together] == alone
+    for item in others:
+        item.result()
+
+
+def test_choices_share_the_prompt(engine: Engine) -> None:
+    prompt = [(7 * step) % 250 for step in range(70)]
+    answer = run(engine, prompt, n=4, temperature=1.0, seed=9, max_tokens=8, ignore_eos=True)
+    assert sorted(answer.choices) == [0, 1, 2, 3]
+    assert len({tuple(choice.token_ids) for choice in answer.choices.values()}) == 4
+    cached = {output.index: output.cached_tokens for output in answer.outputs}
+    assert all(cached[index] == 64 for index in (1, 2, 3))
+    # Choice i of seed s is the single choice of seed s + i.
+    second = run(engine, prompt, temperature=1.0, seed=10, max_tokens=8, ignore_eos=True)
+    assert answer.choices[1].token_ids == second.token_ids
+
+
+def test_prefix_cache_and_salt(tiny_llama: Path) -> None:
+    engine = build(tiny_llama)
+    engine.start()
+    try:
+        prompt = [(11 * step) % 250 for step in range(50)]
+
+        def cached(**options: Any) -> int:
+            return (
+                run(engine, prompt, options=options, temperature=0.0, max_tokens=1).outputs[0].cached_tokens
+            )
+
+        assert cached() == 0
+        assert cached() == 48
+        assert cached(cache_salt="tenant") == 0
+        assert cached(cache_salt="tenant") == 48
+        assert engine.stats.prefix_cache_hits == 96
+        engine.reset_prefix_cache().result()
+        assert cached() == 0
+    finally:
+        engine.shutdown()
+
+
+def test_lower_priority_value_goes_first(tiny_llama: Path) -> None:
+    engine = build(tiny_llama, max_num_seqs=1)
+    engine.start()
+    order: list[str] = []
+    done = threading.Event()
+
+    def note(name: str) -> Any:
+        def receive(output: TokenOutput) -> None:
+            if output.finished:
+                order.append(name)
+                if len(order) == 3:
+                    done.set()
+
+        return receive
+
+    try:
+        engine.pause().result()
+        params = SamplingParams(temperature=0.0, max_tokens=2, ignore_eos=True)
+        for name, priority in (("late", 5), ("first", -1), ("middle", 0)):
+            engine.submit(name, PROMPT, params, priority=priority, on_output=note(name))
+        assert engine.is_paused
+        engine.resume().result()
+        assert done.wait(30)
+        assert order == ["first", "middle", "late"]
+    finally:
+        engine.shutdown()
+
+
+def test_queue_limit(tiny_llama: Path) -> None:
+    engine = build(tiny_llama, max_waiting_requests=2)
+    engine.start()
+    try:
+        engine.pause().result()
+        pending = [Pending(engine, PROMPT, SamplingParams(max_tokens=1)) for _ in range(2)]
+        with pytest.raises(QueueFullError, match="2 requests are waiting"):
+            run(engine, PROMPT, max_tokens=1)
+        engine.resume().result()
+        for item in pending:
+            item.result()
+        run(engine, PROMPT, max_tokens=1)
+    finally:
+        engine.shutdown()
+
+
+def test_shutdown_ends_what_runs(tiny_llama: Path) -> None:
+    engine = build(tiny_llama)
+    with pytest.raises(EngineDeadError):
+        run(engine, PROMPT, max_tokens=1)
+    assert not engine.is_healthy
+    engine.start()
+    assert engine.is_healthy
+    pending = Pending(engine, PROMPT, LONG)
+    pending.first()
+    engine.shutdown()
+    assert pending.result().choices[0].finish_reason == "abort"
+    assert not engine.is_healthy
+    with pytest.raises(EngineDeadError):
+        run(engine, PROMPT, max_tokens=1)
+
+
+def test_shutdown_can_wait_for_what_runs(tiny_llama: Path) -> None:
+    engine = build(tiny_llama)
+    engine.start()
+    pending = Pending(engine, PROMPT, SamplingParams(temperature=0.0, ignore_eos=True, max_tokens=40))
+    engine.shutdown(drain_seconds=60)
+    assert pending.result().choices[0].finish_reason == "length"
+
+
+def test_asyncio_bridge(engine: Engine) -> None:
+    params = SamplingParams(temperature=0.0, ignore_eos=True, max_tokens=10)
+    expected = Pending(engine, PROMPT, params).result().token_ids
+
+    async def collect(name: str) -> list[int]:
+        return [token async for output in engine.generate(name, PROMPT, params) for token in output.token_ids]
+
+    async def main() -> list[list[int]]:
+        return await asyncio.gather(*(collect(f"async-{number}") for number in range(5)))
+
+    assert asyncio.run(main()) == [expected] * 5
+
+
+def test_leaving_the_iterator_aborts(engine: Engine) -> None:
+    async def closed() -> None:
+        iterator = engine.generate("closed", PROMPT, LONG)
+        async for _ in iterator:
+            break
+        await iterator.aclose()
+
+    async def cancelled() -> None:
+        async def consume() -> None:
+            async for _ in engine.generate("cancelled", PROMPT, LONG):
+                pass
+
+        task = asyncio.create_task(consume())
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    before = engine.stats.generation_tokens
+    for leave in (closed, cancelled):
+        asyncio.run(leave())
+        stats = engine.call(lambda: engine.stats).result()
+        assert stats.running == 0
+        assert stats.kv_cache_usage == 0.0
+    assert engine.stats.generation_tokens - before < 2 * 504
+
+
+def test_cache_too_small_for_one_sequence_is_refused(tiny_llama: Path) -> None:
+    with pytest.raises(ValueError, match="lower max_model_len"):
+        build(tiny_llama, kv_cache_memory_bytes=1000)
+
+
+def test_context_longer_than_the_model_is_refused(tiny_llama: Path) -> None:
+    with pytest.raises(ValueError, match="max_position_embeddings=512"):
+        build(tiny_llama, max_model_len=513)
