@@ -74,6 +74,8 @@ struct Flags {
     started: bool,
     /// A call of this object has been told to its end.
     ended: bool,
+    /// The last step told the beginning of a call.
+    told: bool,
 }
 
 impl CallObject {
@@ -113,10 +115,9 @@ impl CallObject {
         let progress = loop {
             let was_started = self.flags.started;
             let (step, progress) = self.step(keys, &text[read..], events);
-            if was_started || self.flags.started {
-                if !self.raw.is_empty() {
-                    self.raw = String::new();
-                }
+            let told = std::mem::take(&mut self.flags.told);
+            if was_started || told {
+                self.raw.clear();
             } else {
                 self.raw.push_str(&text[read..read + step]);
                 if self.raw.len() > MAX_HELD {
@@ -154,9 +155,6 @@ impl CallObject {
                     self.flags.has_arguments = false;
                 }
                 self.word.clear();
-                if self.member == Member::Arguments {
-                    self.try_start(events);
-                }
             }
             (At::AfterValue, b',') => {
                 self.at = At::Key;
@@ -214,6 +212,9 @@ impl CallObject {
             shown = &shown[1..];
         }
         self.flags.has_arguments |= !shown.is_empty();
+        if self.flags.has_arguments {
+            self.try_start(events);
+        }
         let mut text = String::new();
         if let Some(inner) = &mut self.inner {
             if progress == Progress::Done {
@@ -262,6 +263,7 @@ impl CallObject {
             && !self.flags.started
         {
             self.flags.started = true;
+            self.flags.told = true;
             events.call_start(name, self.id.as_deref());
             events.arguments(&std::mem::take(&mut self.early));
         }

@@ -239,14 +239,15 @@ impl JsonBlock {
     /// No more comes, and all is read.
     pub(super) fn end(&self, state: &mut State, events: &mut Events) {
         let begun = state.mode == Mode::Object && state.object.is_started();
-        if matches!(state.mode, Mode::Lead | Mode::Before | Mode::Object) && !begun {
-            let raw = state.object.take_raw();
-            state.body.push_str(&raw);
-            let separator = state.body.is_empty()
-                && state.raw.trim_end().chars().all(|c| self.spec.separators.contains(&c));
-            if !separator && (state.bare || self.spec.unfinished == Unfinished::Shown) {
-                Self::give_up(state, events);
-            }
+        if !matches!(state.mode, Mode::Lead | Mode::Before | Mode::Object) || begun {
+            return;
+        }
+        let raw = state.object.take_raw();
+        state.body.push_str(&raw);
+        // What follows a call in its list is the start of one more, and never a text.
+        let follows = state.body.starts_with(',') || state.raw.starts_with(self.spec.separators);
+        if !follows && (state.bare || self.spec.unfinished == Unfinished::Shown) {
+            Self::give_up(state, events);
         }
     }
 }
