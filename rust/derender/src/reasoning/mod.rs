@@ -3,7 +3,8 @@
 //! # How to add a model
 //!
 //! 1. `reasoning/NAME.rs`: a doc comment that shows the wire form, and `pub const SPEC` of its family's `Spec`.
-//! 2. `mod NAME;` below and one line in [`build`], by the name that vLLM's `--reasoning-parser` has for it.
+//! 2. `mod NAME;` below, its name in [`NAMES`] and one line in [`build`], by the name that vLLM's `--reasoning-parser`
+//!    has for it.
 //! 3. `tests/fixtures/reasoning/NAME.toml`.
 //!
 //! A family implements [`ReasoningParser`]: it gets segments and hands each piece to the [`Split`] as reasoning or

@@ -3,12 +3,17 @@
 //! # How to add a model
 //!
 //! 1. `tool/NAME.rs`: a doc comment that shows the wire form, and `pub const SPEC` of its family's `Spec`.
-//! 2. `mod NAME;` below and one line in [`build`], by the name that vLLM's `--tool-call-parser` has for it.
-//! 3. `tests/fixtures/tool/NAME.toml` at the root of the repository: outputs and what they mean, each with its source.
+//! 2. `mod NAME;` below, its name in [`NAMES`] and one line in [`build`], by the name that vLLM's
+//!    `--tool-call-parser` has for it.
+//! 3. `tests/fixtures/tool/NAME.toml` at the root of the repository: outputs and what they mean, with their source.
+//!    `hermes.toml` shows the form; the fields are written down in this crate's `tests/fixtures.rs`.
 //!
 //! `cargo test -p dragoman-derender` then runs the fixtures and, where `../shared` is there, every
 //! `conformance/derender/NAME__*.jsonl`: one-shot, in chunks of every size, with the state written out and read back
 //! between them.
+//!
+//! `DRAGOMAN_CASES=NAME cargo test -p dragoman-derender --test conformance -- --nocapture` shows what differs. A case
+//! that is answered otherwise on purpose goes into `tests/conformance/differences.toml`, with the reason.
 //!
 //! # How to add a family
 //!
