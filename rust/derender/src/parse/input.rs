@@ -10,6 +10,9 @@ pub struct Marker {
     special: Option<u32>,
 }
 
+/// Bytes that are searched for the markers first.
+const WINDOW: usize = 256;
+
 /// The markers that a parser looks for in one of its modes. They are told by their place in the list.
 #[derive(Debug, Clone)]
 pub struct Markers(Vec<Marker>);
@@ -56,11 +59,27 @@ impl Markers {
     }
 
     /// The first marker in `text`: the earliest, and of those that begin together the longest.
+    ///
+    /// It looks through growing windows, so that the time is that of the way to the marker, however far another is.
     fn find(&self, text: &str) -> Option<(usize, usize)> {
-        let found =
-            self.textual().filter_map(|(index, marker)| Some((text.find(marker)?, marker.len(), index)));
-        let first = found.min_by_key(|&(at, length, _)| (at, std::cmp::Reverse(length)));
-        first.map(|(at, _, index)| (at, index))
+        let longest = self.textual().map(|(_, marker)| marker.len()).max()?;
+        let mut reach = WINDOW;
+        loop {
+            let mut end = reach.saturating_add(longest).min(text.len());
+            while !text.is_char_boundary(end) {
+                end += 1;
+            }
+            let window = &text[..end];
+            let found = self
+                .textual()
+                .filter_map(|(index, marker)| Some((window.find(marker)?, marker.len(), index)));
+            let first = found.min_by_key(|&(at, length, _)| (at, std::cmp::Reverse(length)));
+            match first {
+                Some((at, _, index)) if at < reach || end == text.len() => return Some((at, index)),
+                _ if end == text.len() => return None,
+                _ => reach = reach.saturating_mul(2),
+            }
+        }
     }
 
     /// Whether all of `text` from some place up to `at` on is the start of a longer marker, so that what stands at
