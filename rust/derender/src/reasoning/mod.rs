@@ -44,6 +44,7 @@ use std::sync::Arc;
 use crate::parse::{AnyState, Build, Context, Segment, State};
 use absorbing::Absorbing;
 use delimited::Delimited;
+use framed::Framed;
 use gemma4::Gemma4;
 use kept::Kept;
 use openai_gptoss::OpenAiGptOss;
