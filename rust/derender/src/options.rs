@@ -27,6 +27,8 @@ pub struct Parsers {
 pub struct Options {
     pub reasoning: Option<Arc<dyn AnyReasoningParser>>,
     pub tool: Option<Arc<dyn AnyToolParser>>,
+    /// The server's parser of tool calls, where the request looks for none: its markers are text then.
+    pub unused: Option<Arc<dyn AnyToolParser>>,
     pub context: Context,
     pub stops: Stops,
     /// Ids that end a generation and are no part of its text.
@@ -50,6 +52,7 @@ impl Options {
         Self {
             reasoning: None,
             tool: None,
+            unused: None,
             context: Context::default(),
             stops: Stops::default(),
             stop_ids: config.eos_token_ids.clone(),
@@ -85,6 +88,7 @@ impl Options {
         };
         Ok(Self {
             reasoning: parsers.reasoning.clone(),
+            unused: parsers.tool.clone().filter(|_| tool.is_none()),
             tool,
             context: context(&chat, config),
             include_reasoning: chat.include_reasoning,
@@ -130,6 +134,12 @@ impl Options {
         self.reasoning.is_some() || self.tool.is_some()
     }
 
+    /// Whether a special token is text: where no calls are looked for, a call that was written is text, all of it.
+    #[must_use]
+    pub fn shows(&self, id: u32) -> bool {
+        !self.skip_special_tokens || self.unused.as_ref().is_some_and(|parser| parser.is_marker(id))
+    }
+
     /// Whether the request forced a call, and some parser looks for it.
     #[must_use]
     pub fn is_forced(&self) -> bool {
@@ -150,6 +160,9 @@ impl Options {
 }
 
 fn forced(native: Arc<dyn AnyToolParser>, form: Form, build: Build<'_>) -> Arc<dyn AnyToolParser> {
+    if native.is_native_only() {
+        return native;
+    }
     Arc::new(Forced::new(native, form, build))
 }
 

@@ -229,6 +229,51 @@ fn run(kind: &str, names: &[&str]) {
     }
 }
 
+/// Outputs that no model writes: slices of the cases' outputs, one behind another. They have one answer too.
+fn mix(kind: &str, names: &[&str]) {
+    let rounds = std::env::var("DRAGOMAN_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(40);
+    for name in names {
+        let fixture = read(&root().join(format!("tests/fixtures/{kind}/{name}.toml")));
+        let served = serve(kind, name, &fixture);
+        let outputs: Vec<_> = fixture.case.iter().map(|case| output(case, &served)).collect();
+        // A fixed sequence: the same numbers in every run (Knuth's MMIX generator).
+        let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+        let mut next = |bound: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(seed >> 33).expect("a small number") % bound.max(1)
+        };
+        for round in 0..rounds {
+            let mut mixed = output(&fixture.case[next(fixture.case.len())], &served);
+            mixed.ids.clear();
+            for _ in 0..2 + next(4) {
+                let ids = &outputs[next(outputs.len())].ids;
+                let (one, other) = (next(ids.len() + 1), next(ids.len() + 1));
+                mixed.ids.extend_from_slice(&ids[one.min(other)..one.max(other)]);
+            }
+            if mixed.ids.is_empty() {
+                continue;
+            }
+            let message = Message::of_answer(&mixed.whole().expect("an answer"));
+            let sizes = [1 + next(9), 1 + next(9), 1 + next(5)];
+            for sizes in [&[1][..], &sizes] {
+                let (streamed, _) = mixed.streamed(sizes).expect("a stream");
+                let text = || served.tokenizer.decode(&ids(&mixed), false).expect("text");
+                assert_eq!(streamed, message, "{name}, round {round}, in chunks of {sizes:?}: {}", text());
+            }
+        }
+    }
+}
+
+fn ids(output: &Output<'_>) -> Vec<u32> {
+    output.ids.iter().filter_map(Value::as_u64).map(|id| u32::try_from(id).expect("an id")).collect()
+}
+
+#[test]
+fn any_mix_of_outputs_has_one_answer() {
+    mix("tool", tool::NAMES);
+    mix("reasoning", reasoning::NAMES);
+}
+
 fn read(path: &Path) -> Fixture {
     let text = std::fs::read_to_string(path)
         .unwrap_or_else(|_| panic!("a registered parser has no fixtures: {}", path.display()));

@@ -125,7 +125,7 @@ impl Models {
         let settings = json!({
             "served_model_names": ["m"],
             "max_model_len": number("--max-model-len").unwrap_or(32768),
-            "vocab_size": vocab_size.unwrap_or(tokenizer.vocab_size() as u64),
+            "vocab_size": vocab_size.unwrap_or_default().max(tokenizer.vocab_size() as u64),
             "max_logprobs": number("--max-logprobs").unwrap_or(20),
             "default_sampling": {},
             "eos_token_ids": eos,
