@@ -99,7 +99,7 @@ BOMBS = [
     "{% macro m(n) %}{{ m(n + 1) }}{% endmacro %}{{ m(0) }}",
     "{{ '%999999999d' % 1 }}",
     "{{ 'a'.center(10**10) }}",
-    "{{ 10 ** 10 ** 10 }}",
+    "{{ 10 ** (10 ** 10) }}",
 ]
 
 
@@ -112,7 +112,7 @@ def test_template_bombs_end_soon(bomb: str, engine: str) -> None:
     begin = time.perf_counter()
     with pytest.raises((ValueError, ArithmeticError, MemoryError)):
         template.render([USER])
-    assert time.perf_counter() - begin < 5
+    assert time.perf_counter() - begin < (1 if engine == "minijinja" else 8)
 
 
 def test_health_stays_fast_while_large_bodies_are_rendered() -> None:
