@@ -5,7 +5,7 @@ use super::{Mode, State, Tagged, attribute};
 use crate::parse::{Events, Input};
 
 /// Text in front of a call's name that is held; more of it is content.
-const MAX_RAW: usize = 256;
+const MAX_RAW: usize = 384;
 
 impl Tagged {
     pub(super) fn text(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
@@ -33,8 +33,9 @@ impl Tagged {
             (filler.len(), Mode::Outside)
         } else if state.called && starts_with(text, &words.wrapper_close) {
             (words.wrapper_close.len(), Mode::Text)
-        } else if !input.is_final()
-            && (may_continue(text, &[&words.call, &words.wrapper_close]) || words.may_fill(text))
+        } else if text.is_empty()
+            || (!input.is_final()
+                && (may_continue(text, &[&words.call, &words.wrapper_close]) || words.may_fill(text)))
         {
             return false;
         } else {
@@ -108,7 +109,9 @@ impl Tagged {
         let text = input.rest();
         if text.starts_with(&words.parameter) || text.starts_with(&words.call_close) {
             Self::begin(state, events);
-        } else if !input.is_final() && may_continue(text, &[&words.parameter, &words.call_close]) {
+        } else if text.is_empty()
+            || (!input.is_final() && may_continue(text, &[&words.parameter, &words.call_close]))
+        {
             return false;
         } else {
             self.give_up(state, events);
