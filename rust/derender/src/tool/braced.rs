@@ -22,6 +22,8 @@ pub struct Spec {
     pub quote: &'static str,
     /// The types of a value that stands without quotes and has no schema.
     pub unknown: Types,
+    /// Whether a forced call comes in this form only.
+    pub native_only: bool,
 }
 
 /// The text of a name that is held; more of it is content.
@@ -250,5 +252,9 @@ impl ToolParser for Braced {
 
     fn is_marker(&self, id: u32) -> bool {
         [&self.open, &self.inside].iter().any(|markers| markers.of_id(id).is_some())
+    }
+
+    fn is_native_only(&self) -> bool {
+        self.spec.native_only
     }
 }

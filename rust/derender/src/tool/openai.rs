@@ -88,4 +88,8 @@ impl ToolParser for OpenAi {
     fn is_marker(&self, id: u32) -> bool {
         self.harmony.markers.of_id(id).is_some()
     }
+
+    fn is_native_only(&self) -> bool {
+        true
+    }
 }

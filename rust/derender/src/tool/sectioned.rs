@@ -379,4 +379,8 @@ impl ToolParser for Sectioned {
     fn is_marker(&self, id: u32) -> bool {
         [&self.text, &self.header].iter().any(|signs| signs.markers.of_id(id).is_some())
     }
+
+    fn is_native_only(&self) -> bool {
+        true
+    }
 }
