@@ -22,6 +22,8 @@ pub struct Spec {
     pub quote: &'static str,
     /// The types of a value that stands without quotes and has no schema.
     pub unknown: Types,
+    /// Whether a forced call comes in this form only.
+    pub native_only: bool,
 }
 
 /// The text of a name that is held; more of it is content.
@@ -236,6 +238,8 @@ impl ToolParser for Braced {
         let mut input = Input::last(&mut state.held);
         self.run(state, &mut input, context, events);
         match state.mode {
+            // Where the opening marker is a token of its own, half a name behind it is no text.
+            Mode::Header if self.open.special(0).is_some() => {}
             Mode::Header => self.give_up(state, events),
             Mode::Arguments => state.arguments.cut(events),
             Mode::Text | Mode::Closing => {}
@@ -244,5 +248,13 @@ impl ToolParser for Braced {
 
     fn is_opener(&self, id: u32) -> bool {
         self.open.of_id(id).is_some()
+    }
+
+    fn is_marker(&self, id: u32) -> bool {
+        [&self.open, &self.inside].iter().any(|markers| markers.of_id(id).is_some())
+    }
+
+    fn is_native_only(&self) -> bool {
+        self.spec.native_only
     }
 }

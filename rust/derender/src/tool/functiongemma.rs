@@ -12,4 +12,5 @@ pub const SPEC: Spec = Spec {
     close: "<end_function_call>",
     quote: "<escape>",
     unknown: Types::UNKNOWN,
+    native_only: false,
 };

@@ -8,5 +8,10 @@
 use super::braced::Spec;
 use super::typing::Types;
 
-pub const SPEC: Spec =
-    Spec { open: "<|tool_call>", close: "<tool_call|>", quote: "<|\"|>", unknown: Types::TEXT };
+pub const SPEC: Spec = Spec {
+    open: "<|tool_call>",
+    close: "<tool_call|>",
+    quote: "<|\"|>",
+    unknown: Types::TEXT,
+    native_only: true,
+};

@@ -64,6 +64,8 @@ pub struct State {
     pub(super) bare: bool,
     pub(super) in_list: bool,
     pub(super) object: CallObject,
+    /// Whether nothing but blanks came since a whole call.
+    pub(super) after_call: bool,
     /// The reader of JSON that is no call.
     other: Scanner,
 }
@@ -157,7 +159,12 @@ impl JsonBlock {
     }
 
     fn text(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
+        if input.is_last() && state.after_call && self.open.begins_with(input.rest().trim_start()) {
+            // The output ends inside of the next call's marker.
+            return false;
+        }
         let (text, until) = input.until(&self.open);
+        state.after_call &= text.trim_start().is_empty();
         events.content(text);
         match until {
             Until::Marker(index) if index < self.spec.open.len() => {
@@ -214,6 +221,7 @@ impl JsonBlock {
         let body = std::mem::take(&mut state.body);
         events.content(&body);
         state.in_list = false;
+        state.after_call = false;
         state.other = Scanner::default();
         let (_, progress) = state.other.scan(&body, &mut String::new());
         let goes_on = progress == Progress::More && !body.is_empty();

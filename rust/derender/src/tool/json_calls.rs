@@ -85,6 +85,7 @@ impl JsonBlock {
         match progress {
             Progress::Done => {
                 state.object = CallObject::default();
+                state.after_call = true;
                 state.mode = Mode::After;
                 true
             }

@@ -84,4 +84,12 @@ impl ToolParser for OpenAi {
     fn is_opener(&self, id: u32) -> bool {
         self.openers.contains(&Some(id))
     }
+
+    fn is_marker(&self, id: u32) -> bool {
+        self.harmony.markers.of_id(id).is_some()
+    }
+
+    fn is_native_only(&self) -> bool {
+        true
+    }
 }

@@ -401,4 +401,8 @@ impl ToolParser for PythonList {
     fn is_opener(&self, id: u32) -> bool {
         self.open.of_id(id).is_some()
     }
+
+    fn is_marker(&self, id: u32) -> bool {
+        [&self.open, &self.close].iter().any(|markers| markers.of_id(id).is_some())
+    }
 }

@@ -364,7 +364,8 @@ impl ToolParser for Sectioned {
         let mut input = Input::last(&mut state.held);
         self.run(state, &mut input, events);
         match state.mode {
-            Mode::Type | Mode::Header => Self::give_up(state, events),
+            // A call whose name is cut: its markers are no text, and neither is half a name.
+            Mode::Type | Mode::Header => state.raw.clear(),
             Mode::Closing => events.call_end(),
             Mode::Arguments if state.scanner.is_complete() => events.call_end(),
             _ => {}
@@ -373,5 +374,13 @@ impl ToolParser for Sectioned {
 
     fn is_opener(&self, id: u32) -> bool {
         self.text.markers.of_id(id).is_some()
+    }
+
+    fn is_marker(&self, id: u32) -> bool {
+        [&self.text, &self.header].iter().any(|signs| signs.markers.of_id(id).is_some())
+    }
+
+    fn is_native_only(&self) -> bool {
+        true
     }
 }
