@@ -161,6 +161,10 @@ fn what_is_not_known_is_left_to_the_library() {
         // Some of these the library refuses.
         let Ok(tokenizer) = Tokenizer::from_bytes(file.to_string().as_bytes()) else { continue };
         assert!(!tokenizer.is_fast(), "{pointer} {value}");
+        if pointer == "/model/dropout" {
+            // Its ids are random.
+            continue;
+        }
         let text = "Hello there, 123 words";
         let expected = Encode::encode(tokenizer.inner(), text, true, true);
         assert_eq!(tokenizer.encode(text, true, true).ok(), expected.ok());
