@@ -34,26 +34,81 @@ fn bench(model: &str, file: &[u8], shared: &Path) {
     for (name, text) in texts(&here, shared) {
         let mut numbers = Vec::new();
         for offsets in [false, true] {
-            let library = best(|| Encode::encode(here.inner(), &text, false, offsets).map(|found| found.ids.len()));
+            let library =
+                best(|| Encode::encode(here.inner(), &text, false, offsets).map(|found| found.ids.len()));
             let ours = best(|| here.encode(&text, false, offsets).map(|found| found.ids.len()));
-            numbers.push((speed(&text, library), speed(&text, ours), library.as_secs_f64() / ours.as_secs_f64()));
+            numbers.push((
+                speed(&text, library),
+                speed(&text, ours),
+                library.as_secs_f64() / ours.as_secs_f64(),
+            ));
         }
         let (ids, both) = (numbers[0], numbers[1]);
+        let cold = cold(file, &text);
         println!(
-            "{model:<9} {name:<8} {:>6.1} MB/s {:>6.1} MB/s {:>5.1}x                {:>6.1} MB/s {:>6.1} MB/s {:>5.1}x",
-            ids.0, ids.1, ids.2, both.0, both.1, both.2
+            "{model:<9} {name:<8} {:>6.1} MB/s {:>6.1} MB/s {:>5.1}x                {:>6.1} MB/s {:>6.1} MB/s {:>5.1}x   \
+             with empty caches {:>6.1} MB/s",
+            ids.0,
+            ids.1,
+            ids.2,
+            both.0,
+            both.1,
+            both.2,
+            speed(&text, cold)
         );
     }
     conversation(model, file, &here, shared);
+    hard(model, &here);
     let library = best(|| tokenizers::Tokenizer::from_bytes(file).map(|_| 0));
     let ours = best(|| Tokenizer::from_bytes(file).map(|_| 0));
     println!("{model:<9} load     {library:>10.1?} {ours:>10.1?}");
 }
 
+/// The very first text that a tokenizer encodes.
+fn cold(file: &[u8], text: &str) -> Duration {
+    let time = || {
+        let tokenizer = Tokenizer::with_cache(file, 0).expect("a tokenizer");
+        // Pages of the caches are touched for the first time, but no word is known.
+        let _ = tokenizer.encode("a", false, false);
+        let start = Instant::now();
+        let _ = std::hint::black_box(tokenizer.encode(text, false, false));
+        start.elapsed()
+    };
+    (0..3).map(|_| time()).min().unwrap_or_default()
+}
+
+/// A megabyte of what is hard on some algorithm or other.
+fn hard(model: &str, here: &Tokenizer) {
+    let texts = [
+        ("a", "a".repeat(1 << 20)),
+        ("blanks", " ".repeat(1 << 20)),
+        ("lines", "\n".repeat(1 << 20)),
+        ("Chinese", "的".repeat((1 << 20) / 3)),
+        ("marks", "a\u{301}\u{323}".repeat((1 << 20) / 5)),
+        ("case", "Aa".repeat(1 << 19)),
+        ("upper", "A中".repeat(1 << 18)),
+        ("half a token", "<|im_".repeat((1 << 20) / 5)),
+        (
+            "random",
+            (0..1_u32 << 20)
+                .map(|n| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 24) as u8 % 26))
+                .collect(),
+        ),
+    ];
+    print!("{model:<9} a megabyte of");
+    for (name, text) in texts {
+        let start = Instant::now();
+        let _ = std::hint::black_box(here.encode(&text, false, true));
+        print!(" {name} {:.0?},", start.elapsed());
+    }
+    println!();
+}
+
 /// The last turn of a conversation of 100 kB, whose turns are set apart by a special token.
 fn conversation(model: &str, file: &[u8], uncached: &Tokenizer, shared: &Path) {
     let cached = Tokenizer::from_bytes(file).expect("a tokenizer");
-    let special = cached.added_tokens().iter().find(|(_, token)| token.special).map(|(_, token)| token.content.clone());
+    let special =
+        cached.added_tokens().iter().find(|(_, token)| token.special).map(|(_, token)| token.content.clone());
     let special = special.unwrap_or_default();
     let prose: String = texts(uncached, shared).into_iter().map(|(_, text)| text).collect();
     let mut characters = prose.chars().cycle();
@@ -71,7 +126,8 @@ fn conversation(model: &str, file: &[u8], uncached: &Tokenizer, shared: &Path) {
         number += 1;
         format!("{before}What about number {number}? {}", &text[turns[turns.len() - 2]..])
     };
-    let library = best(|| Encode::encode(uncached.inner(), &next(), false, false).map(|found| found.ids.len()));
+    let library =
+        best(|| Encode::encode(uncached.inner(), &next(), false, false).map(|found| found.ids.len()));
     let here = best(|| cached.encode(&next(), false, false).map(|found| found.ids.len()));
     println!(
         "{model:<9} next turn of 100 kB: library {library:.0?}, here {here:.0?}, {:.0}x",
@@ -82,7 +138,8 @@ fn conversation(model: &str, file: &[u8], uncached: &Tokenizer, shared: &Path) {
 fn texts(tokenizer: &Tokenizer, shared: &Path) -> Vec<(&'static str, String)> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut code = String::new();
-    for file in ["tokenizer.rs", "fast/encoder.rs", "fast/config.rs", "fast/model.rs", "pretokenize/o200k.rs"] {
+    for file in ["tokenizer.rs", "fast/encoder.rs", "fast/config.rs", "fast/model.rs", "pretokenize/o200k.rs"]
+    {
         code += &std::fs::read_to_string(source.join(file)).unwrap_or_default();
     }
     let comments = |code: &str| -> String {
@@ -103,7 +160,8 @@ fn texts(tokenizer: &Tokenizer, shared: &Path) -> Vec<(&'static str, String)> {
 
 /// Words of the vocabulary that are Chinese, the frequent ones more often, with a comma or a full stop at times.
 fn chinese(tokenizer: &Tokenizer) -> String {
-    let is_chinese = |text: &str| text.chars().all(|character| ('\u{4e00}'..='\u{9fa5}').contains(&character));
+    let is_chinese =
+        |text: &str| text.chars().all(|character| ('\u{4e00}'..='\u{9fa5}').contains(&character));
     let ids = 0..u32::try_from(tokenizer.vocab_size()).unwrap_or_default();
     let words: Vec<String> = ids
         .filter_map(|id| tokenizer.inner().decode(&[id], false).ok())
@@ -114,7 +172,11 @@ fn chinese(tokenizer: &Tokenizer) -> String {
     while text.len() < BYTES && !words.is_empty() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let random = (state >> 40) as f64 / f64::from(1 << 24);
-        #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "an index below the length")]
+        #[expect(
+            clippy::cast_sign_loss,
+            clippy::cast_possible_truncation,
+            reason = "an index below the length"
+        )]
         let index = (random.powi(3) * words.len() as f64) as usize;
         text += &words[index.min(words.len() - 1)];
         match state >> 33 & 15 {

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::fast::{AddedToken, DEFAULT_BYTES, FastEncoder, TokenizerFile};
+use rustc_hash::FxHashMap;
+
+use crate::fast::{AddedToken, DEFAULT_BYTES, Decoder, FastEncoder, TokenizerFile};
 use crate::{Encode, Encoding, Error};
 
 /// A tokenizer: the encoder and the vocabulary.
@@ -11,7 +13,11 @@ pub struct Tokenizer {
     /// For the kinds of tokenizer that it knows.
     fast: Option<FastEncoder>,
     added_tokens: Vec<(u32, AddedToken)>,
+    /// Indices of the added tokens, by id.
+    added_by_id: FxHashMap<u32, usize>,
     decoder: Option<tokenizers::DecoderWrapper>,
+    /// The decoder, if it is of a known kind and the encoder too.
+    fast_decoder: Option<Decoder>,
     inner: OnceLock<tokenizers::Tokenizer>,
     /// The file, until the library's object is made of it.
     source: Mutex<Vec<u8>>,
@@ -52,8 +58,11 @@ impl Tokenizer {
             return Ok(Self::of_fast(fast, decoder, text));
         }
         let inner = load(&text)?;
-        let mut added_tokens: Vec<_> =
-            inner.get_added_tokens_decoder().into_iter().map(|(id, token)| (id, AddedToken::from(token))).collect();
+        let mut added_tokens: Vec<_> = inner
+            .get_added_tokens_decoder()
+            .into_iter()
+            .map(|(id, token)| (id, AddedToken::from(token)))
+            .collect();
         added_tokens.sort_unstable_by_key(|(id, _)| *id);
         let (mut vocab_size, mut longest_token) = (0, 0);
         for (token, id) in inner.get_vocab(true) {
@@ -61,8 +70,17 @@ impl Tokenizer {
             longest_token = longest_token.max(token.chars().count());
         }
         let decoder = inner.get_decoder().cloned();
-        let (inner, source) = (OnceLock::from(inner), Mutex::default());
-        Ok(Self { fast: None, added_tokens, decoder, inner, source, vocab_size, longest_token })
+        Ok(Self {
+            fast: None,
+            added_by_id: by_id(&added_tokens),
+            added_tokens,
+            decoder,
+            fast_decoder: None,
+            inner: OnceLock::from(inner),
+            source: Mutex::default(),
+            vocab_size,
+            longest_token,
+        })
     }
 
     fn of_fast(fast: FastEncoder, decoder: Option<tokenizers::DecoderWrapper>, source: Vec<u8>) -> Self {
@@ -74,8 +92,17 @@ impl Tokenizer {
             vocab_size = vocab_size.max(id as usize + 1);
             longest_token = longest_token.max(token.chars().count());
         }
-        let (inner, source) = (OnceLock::new(), Mutex::new(source));
-        Self { fast: Some(fast), added_tokens, decoder, inner, source, vocab_size, longest_token }
+        Self {
+            fast: Some(fast),
+            added_by_id: by_id(&added_tokens),
+            added_tokens,
+            fast_decoder: serde_json::to_value(&decoder).ok().and_then(|decoder| Decoder::read(&decoder)),
+            decoder,
+            inner: OnceLock::new(),
+            source: Mutex::new(source),
+            vocab_size,
+            longest_token,
+        }
     }
 
     /// One more than the highest id that the tokenizer knows.
@@ -106,16 +133,26 @@ impl Tokenizer {
     /// # Errors
     /// [`Error::Decode`].
     pub fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> Result<String, Error> {
-        self.inner().decode(ids, skip_special_tokens).map_err(|error| Error::Decode(error.to_string()))
+        let (Some(fast), Some(decoder)) = (&self.fast, self.fast_decoder) else {
+            let text = self.inner().decode(ids, skip_special_tokens);
+            return text.map_err(|error| Error::Decode(error.to_string()));
+        };
+        Ok(decoder.decode(ids.iter().filter_map(|&id| match self.added_token(id) {
+            Some(token) => (!skip_special_tokens || !token.special).then_some(token.content.as_str()),
+            None => fast.lexicon().token(id),
+        })))
     }
 
     /// The vocabulary's string of an id, as `convert_ids_to_tokens` gives it.
     #[must_use]
     pub fn token(&self, id: u32) -> Option<String> {
         let Some(fast) = &self.fast else { return self.inner().id_to_token(id) };
-        let added = self.added_tokens.binary_search_by_key(&id, |(id, _)| *id);
-        let added = added.ok().map(|index| self.added_tokens[index].1.content.as_str());
+        let added = self.added_token(id).map(|token| token.content.as_str());
         added.or_else(|| fast.lexicon().token(id)).map(str::to_owned)
+    }
+
+    fn added_token(&self, id: u32) -> Option<&AddedToken> {
+        self.added_by_id.get(&id).map(|&index| &self.added_tokens[index].1)
     }
 
     /// The id of a token of the vocabulary.
@@ -152,9 +189,14 @@ impl Tokenizer {
         self.inner.get_or_init(|| {
             let source = std::mem::take(&mut *self.source.lock().unwrap_or_else(PoisonError::into_inner));
             // All of the file's parts were read before, so nothing is left to fail; if it does, nothing is known.
-            load(&source).unwrap_or_else(|_| tokenizers::Tokenizer::new(tokenizers::models::bpe::BPE::default()))
+            load(&source)
+                .unwrap_or_else(|_| tokenizers::Tokenizer::new(tokenizers::models::bpe::BPE::default()))
         })
     }
+}
+
+fn by_id(added_tokens: &[(u32, AddedToken)]) -> FxHashMap<u32, usize> {
+    added_tokens.iter().enumerate().map(|(index, (id, _))| (*id, index)).collect()
 }
 
 /// Reads a file of a kind that is encoded here, with its decoder.

@@ -31,6 +31,7 @@ fn check(name: &str, file: &Value) {
             assert_eq!(plain.ids, expected.ids, "{name}: without offsets, {text:?}");
         }
     }
+    decodes(name, &tokenizer, &mut random);
     for id in 0..u32::try_from(tokenizer.vocab_size()).unwrap() + 2 {
         let token = tokenizer.inner().id_to_token(id);
         assert_eq!(tokenizer.token(id), token, "{name}: {id}");
@@ -42,6 +43,21 @@ fn check(name: &str, file: &Value) {
     library.sort_unstable_by_key(|(id, _)| *id);
     let library: Vec<_> = library.into_iter().map(|(id, token)| (id, token.into())).collect();
     assert_eq!(tokenizer.added_tokens(), library);
+}
+
+/// Random ids, which are seldom UTF-8, decode as in the library.
+fn decodes(name: &str, tokenizer: &Tokenizer, random: &mut nasty::Random) {
+    let bound = tokenizer.vocab_size() + 2;
+    for round in 0..STRINGS {
+        // The first ids hold most special tokens, bytes and single characters.
+        let bound = if round % 2 == 0 { bound.min(600) } else { bound };
+        let ids: Vec<u32> =
+            (0..random.below(12)).map(|_| u32::try_from(random.below(bound)).unwrap()).collect();
+        for skip in [false, true] {
+            let expected = tokenizer.inner().decode(&ids, skip).unwrap();
+            assert_eq!(tokenizer.decode(&ids, skip).unwrap(), expected, "{name}, skip {skip}: {ids:?}");
+        }
+    }
 }
 
 fn check_model(name: &str, change: impl FnOnce(&mut Value)) {
@@ -100,11 +116,16 @@ fn a_blank_in_front_with_nfc_and_every_flag_of_added_tokens() {
         file["normalizer"] = json!({"type": "NFC"});
         file["pre_tokenizer"]["add_prefix_space"] = json!(true);
         let flags = [("the", true, false, false, false), ("<|im_start|>", false, true, true, false)];
-        let more = [("中文", false, false, false, true), ("é", true, false, true, true), ("ß", false, true, false, true)];
+        let more = [
+            ("中文", false, false, false, true),
+            ("é", true, false, true, true),
+            ("ß", false, true, false, true),
+        ];
         for (number, (content, word, left, right, normalized)) in flags.into_iter().chain(more).enumerate() {
             let tokens = file["added_tokens"].as_array_mut().unwrap();
             tokens.retain(|token| token["content"] != content);
-            tokens.push(json!({"id": 60_000 + number, "content": content, "single_word": word, "lstrip": left,
+            tokens
+                .push(json!({"id": 60_000 + number, "content": content, "single_word": word, "lstrip": left,
                 "rstrip": right, "normalized": normalized, "special": number % 2 == 0}));
         }
     });
@@ -113,9 +134,7 @@ fn a_blank_in_front_with_nfc_and_every_flag_of_added_tokens() {
 #[test]
 fn sentence_piece_with_a_blank_in_front() {
     let replace = json!({"type": "Replace", "pattern": {"String": " "}, "content": "▁"});
-    let metaspace = |scheme: &str, split: bool| {
-        json!({"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": split})
-    };
+    let metaspace = |scheme: &str, split: bool| json!({"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": split});
     let kinds = [
         (
             json!({"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"}, replace]}),
@@ -139,6 +158,30 @@ fn sentence_piece_with_a_blank_in_front() {
     }
 }
 
+/// Words too long for the quadratic way, and for the caches.
+#[test]
+fn long_words() {
+    let names = ["qwen3", "gemma3", "gptoss"];
+    for (name, file) in names.into_iter().filter_map(|name| Some((name, model(name)?))) {
+        let tokenizer = Tokenizer::from_bytes(file.to_string().as_bytes()).unwrap();
+        let mut random = nasty::Random::new(11);
+        let mut letters = String::new();
+        for _ in 0..40_000 {
+            letters.push(char::from(b'a' + u8::try_from(random.below(26)).unwrap()));
+        }
+        let texts = [
+            "a".repeat(30_000),
+            "的了是".repeat(10_000),
+            "e\u{301}\u{323}".repeat(9000),
+            "  \n".repeat(9000),
+        ];
+        for text in texts.iter().chain([&letters]) {
+            let expected = Encode::encode(tokenizer.inner(), text, false, true).unwrap();
+            assert_eq!(tokenizer.encode(text, false, true).unwrap(), expected, "{name}: {:?}…", &text[..9]);
+        }
+    }
+}
+
 /// Whatever is not known exactly is left to the library.
 #[test]
 fn what_is_not_known_is_left_to_the_library() {
@@ -147,9 +190,12 @@ fn what_is_not_known_is_left_to_the_library() {
         ("/normalizer", json!({"type": "NFKC"})),
         ("/normalizer", json!({"type": "Lowercase"})),
         ("/pre_tokenizer", json!({"type": "Whitespace"})),
-        ("/pre_tokenizer", json!({"type": "Sequence", "pretokenizers": [
+        (
+            "/pre_tokenizer",
+            json!({"type": "Sequence", "pretokenizers": [
             {"type": "Split", "pattern": {"Regex": "[a-z]+"}, "behavior": "Isolated", "invert": false},
-            {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]})),
+            {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]}),
+        ),
         ("/post_processor", json!({"type": "BertProcessing", "sep": ["a", 1], "cls": ["b", 2]})),
         ("/model/dropout", json!(0.1)),
         ("/model/unk_token", json!("<|endoftext|>")),

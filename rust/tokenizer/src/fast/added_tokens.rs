@@ -22,6 +22,7 @@ pub struct AddedToken {
 
 impl AddedToken {
     /// Whether it matches exactly its own text, wherever that stands.
+    #[must_use]
     pub fn is_plain(&self) -> bool {
         !self.single_word && !self.lstrip && !self.rstrip
     }

@@ -61,7 +61,9 @@ impl MergeBuffers {
         let Self { symbols, links, queue, .. } = self;
         let Ok(count) = u32::try_from(symbols.len()) else { return };
         links.clear();
-        links.extend((0..count).map(|place| (place.wrapping_sub(1), if place + 1 < count { place + 1 } else { NONE })));
+        links.extend(
+            (0..count).map(|place| (place.wrapping_sub(1), if place + 1 < count { place + 1 } else { NONE })),
+        );
         queue.clear();
         let entry = |merge: u64, place: u32| Reverse((merge >> 32 << 32 | u64::from(place), product(merge)));
         for (place, pair) in (0..).zip(symbols.windows(2)) {

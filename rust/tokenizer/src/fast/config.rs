@@ -68,7 +68,7 @@ impl Config {
         let pre_tokenizer = serde_json::to_value(&file.pre_tokenizer).ok()?;
         let around = Around::read(&serde_json::to_value(&file.post_processor).ok()?)?;
         let words = read_words(&normalizer, &pre_tokenizer)?;
-        let model = read_model(serde_json::from_str(file.model.get()).ok()?, words.kind)?;
+        let model = read_model(&serde_json::from_str(file.model.get()).ok()?, &words.kind)?;
         let added_tokens = read_added_tokens(&file.added_tokens, &model.lexicon)?;
         let config = Self { model, normalizer: words.normalizer, prefix: words.prefix, around, added_tokens };
         config.added_tokens_are_known().then_some(config)
@@ -81,11 +81,12 @@ impl Config {
         let normalized = tokens().filter(|token| token.normalized).all(|token| {
             // Normalisation must change neither the token nor, by a blank in front, what is around it.
             let blank = token.content.contains([' ', BLANK]);
-            let unchanged = match self.normalizer {
-                Normalizer::None => !sentence_piece || (!blank && token.is_plain() && self.prefix != Prefix::Always),
+            match self.normalizer {
+                Normalizer::None => {
+                    !sentence_piece || (!blank && token.is_plain() && self.prefix != Prefix::Always)
+                }
                 Normalizer::Nfc => is_nfc(&token.content),
-            };
-            unchanged
+            }
         });
         // Tokens that take white space with them overlap where others are white space.
         let greedy = tokens().any(|token| token.lstrip || token.rstrip);
@@ -103,35 +104,43 @@ fn steps<'v>(part: &'v Value, key: &str) -> Option<Vec<&'v Value>> {
     if part.is_null() {
         return Some(Vec::new());
     }
-    if kind(part) == "Sequence" { Some(part.get(key)?.as_array()?.iter().collect()) } else { Some(vec![part]) }
+    if kind(part) == "Sequence" {
+        Some(part.get(key)?.as_array()?.iter().collect())
+    } else {
+        Some(vec![part])
+    }
 }
 
 fn read_words(normalizer: &Value, pre_tokenizer: &Value) -> Option<Words> {
     let normalizers = steps(normalizer, "normalizers")?;
     let splits = steps(pre_tokenizer, "pretokenizers")?;
-    let replaces = |step: &Value| {
+    let is_replacement = |step: &Value| {
         kind(step) == "Replace" && step["pattern"]["String"] == " " && step["content"] == BLANK.to_string()
     };
     let prepends = |step: &Value| kind(step) == "Prepend" && step["prepend"] == BLANK.to_string();
-    if let Some((kind, prefix)) = read_byte_level(&splits) {
+    if let Some((splitter, prefix)) = read_byte_level(&splits) {
         let normalizer = match normalizers.as_slice() {
             [] => Normalizer::None,
-            [only] if self::kind(only) == "NFC" => Normalizer::Nfc,
+            [only] if kind(only) == "NFC" => Normalizer::Nfc,
             _ => return None,
         };
-        return Some(Words { normalizer, prefix, kind: WordKind::ByteLevel(kind) });
+        return Some(Words { normalizer, prefix, kind: WordKind::ByteLevel(splitter) });
     }
-    let (mut prefix, replaced) = match normalizers.as_slice() {
+    let (mut blank_in_front, blanks_replaced) = match normalizers.as_slice() {
         [] => (Prefix::Never, false),
-        [only] if replaces(only) => (Prefix::Never, true),
-        [first, second] if prepends(first) && replaces(second) => (Prefix::Always, true),
+        [only] if is_replacement(only) => (Prefix::Never, true),
+        [first, second] if prepends(first) && is_replacement(second) => (Prefix::Always, true),
         _ => return None,
     };
     let mut at_blanks = false;
     match splits.as_slice() {
-        [] if replaced => {}
+        [] if blanks_replaced => {}
         // There is no blank left to split at.
-        [only] if replaced && kind(only) == "Split" && only["pattern"]["String"] == " " && only["invert"] == false => {}
+        [only]
+            if blanks_replaced
+                && kind(only) == "Split"
+                && only["pattern"]["String"] == " "
+                && only["invert"] == false => {}
         [only] if kind(only) == "Metaspace" && only["replacement"] == BLANK.to_string() => {
             at_blanks = only.get("split")?.as_bool()?;
             let scheme = match only.get("prepend_scheme")?.as_str()? {
@@ -140,15 +149,15 @@ fn read_words(normalizer: &Value, pre_tokenizer: &Value) -> Option<Words> {
                 "never" => Prefix::Never,
                 _ => return None,
             };
-            if prefix == Prefix::Never {
-                prefix = scheme;
+            if blank_in_front == Prefix::Never {
+                blank_in_front = scheme;
             } else if scheme != Prefix::Never {
                 return None;
             }
         }
         _ => return None,
     }
-    Some(Words { normalizer: Normalizer::None, prefix, kind: WordKind::Pieces { at_blanks } })
+    Some(Words { normalizer: Normalizer::None, prefix: blank_in_front, kind: WordKind::Pieces { at_blanks } })
 }
 
 /// Patterns and `Digits`, then `ByteLevel`.
@@ -165,7 +174,8 @@ fn read_byte_level(splits: &[&Value]) -> Option<(Option<Splitter>, Prefix)> {
             Some(Splitter::Gpt2 { digits: Some(only.get("individual_digits")?.as_bool()?) })
         }
         patterns if !own_pattern => {
-            let patterns = patterns.iter().map(|split| pattern(split, patterns.len())).collect::<Option<Vec<_>>>()?;
+            let patterns =
+                patterns.iter().map(|split| pattern(split, patterns.len())).collect::<Option<Vec<_>>>()?;
             Some(Splitter::of_patterns(&patterns)?)
         }
         _ => return None,
@@ -188,7 +198,7 @@ fn pattern(split: &Value, count: usize) -> Option<&str> {
     if isolated || removed { split.get("pattern")?.get("Regex")?.as_str() } else { None }
 }
 
-fn read_model(file: BpeFile<'_>, words: WordKind) -> Option<Model> {
+fn read_model(file: &BpeFile<'_>, words: &WordKind) -> Option<Model> {
     let absent = |part: &Option<String>| part.as_deref().unwrap_or_default().is_empty();
     let plain = absent(&file.continuing_subword_prefix) && absent(&file.end_of_word_suffix);
     if file.kind.as_deref() != Some("BPE") || file.dropout.is_some_and(|dropout| dropout != 0.0) || !plain {
@@ -198,7 +208,7 @@ fn read_model(file: BpeFile<'_>, words: WordKind) -> Option<Model> {
     let mut widths = widths(&lexicon)?;
     let whole_words = file.ignore_merges.unwrap_or_default();
     let byte_fallback = file.byte_fallback.unwrap_or_default();
-    match words {
+    match *words {
         WordKind::ByteLevel(splitter) => {
             let ids = Box::new(std::array::from_fn(|byte| {
                 let character = u8::try_from(byte).map(character_of).unwrap_or_default();
@@ -210,7 +220,13 @@ fn read_model(file: BpeFile<'_>, words: WordKind) -> Option<Model> {
                 return None;
             }
             let merges = read_merges(file.merges, &lexicon, |_, _| ()).ok()?;
-            Some(Model { lexicon, merges, alphabet: Alphabet::Bytes { ids, complete, splitter }, whole_words, widths })
+            Some(Model {
+                lexicon,
+                merges,
+                alphabet: Alphabet::Bytes { ids, complete, splitter },
+                whole_words,
+                widths,
+            })
         }
         WordKind::Pieces { at_blanks } => {
             // A whole text that is a token would be one, and so it may not be cut.

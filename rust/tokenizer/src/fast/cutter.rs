@@ -80,7 +80,6 @@ impl Cutter {
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the shift leaves few bits")]
 fn bit(left: u32, right: u32) -> usize {
     let pair = u64::from(left) << 21 | u64::from(right);
     (pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BITS)) as usize

@@ -29,7 +29,7 @@ pub struct FastEncoder {
     /// Of added tokens in the normalised text.
     normalized: Option<Finder>,
     segments: SegmentCache,
-    scratches: Mutex<Vec<Box<Buffers>>>,
+    scratches: Mutex<Vec<Buffers>>,
 }
 
 /// What a call needs.
@@ -108,20 +108,18 @@ impl FastEncoder {
         !self.around.trims_offsets
     }
 
-    fn buffers(&self) -> Box<Buffers> {
+    fn buffers(&self) -> Buffers {
         let kept = self.scratches.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        kept.unwrap_or_else(|| {
-            Box::new(Buffers {
-                scratch: Scratch::new(),
-                parts: Vec::new(),
-                inner_parts: Vec::new(),
-                gaps: Vec::new(),
-                prefixed: String::new(),
-            })
+        kept.unwrap_or_else(|| Buffers {
+            scratch: Scratch::new(),
+            parts: Vec::new(),
+            inner_parts: Vec::new(),
+            gaps: Vec::new(),
+            prefixed: String::new(),
         })
     }
 
-    fn put_back(&self, buffers: Box<Buffers>) {
+    fn put_back(&self, buffers: Buffers) {
         let mut kept = self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < KEPT_SCRATCHES {
             kept.push(buffers);
@@ -165,9 +163,10 @@ impl FastEncoder {
         }
         let from = output.ids.len();
         self.normalize(text, first, base, buffers, output);
-        let offsets = output.offsets.as_ref().map(|offsets| {
-            offsets[from..].iter().map(|[start, end]| [start - base, end - base]).collect()
-        });
+        let offsets = output
+            .offsets
+            .as_ref()
+            .map(|offsets| offsets[from..].iter().map(|[start, end]| [start - base, end - base]).collect());
         self.segments.put(Segment { text: text.into(), ids: output.ids[from..].into(), offsets });
     }
 
@@ -199,7 +198,8 @@ impl FastEncoder {
         let mut counter = Counter { text, byte: 0, count: 0 };
         for &(id, start, end) in &parts {
             let places = places.map(|places| &places[start..end]);
-            let base = if output.offsets.is_none() || places.is_some() { base } else { base + counter.at(start) };
+            let base =
+                if output.offsets.is_none() || places.is_some() { base } else { base + counter.at(start) };
             let Some(id) = id else {
                 self.words(&text[start..end], places, first && start == 0, base, buffers, output);
                 continue;
@@ -260,7 +260,9 @@ impl FastEncoder {
         if let Some(offsets) = &mut output.offsets {
             let encoded = Encoded { text: text.as_bytes(), places, ids: &output.ids[from..], gaps, base };
             match self.model.alphabet {
-                Alphabet::Bytes { .. } => byte_level(&encoded, &self.model.widths, &self.model.lexicon, offsets),
+                Alphabet::Bytes { .. } => {
+                    byte_level(&encoded, &self.model.widths, &self.model.lexicon, offsets);
+                }
                 Alphabet::Pieces { .. } => pieces(&encoded, &self.model.widths, offsets),
             }
         }
@@ -305,6 +307,11 @@ impl Encode for FastEncoder {
             // With nothing between, all of them are in front.
             (added_before, added_after) = (added_before + added_after, 0);
         }
-        Ok(Encoding { ids: output.ids, offsets: output.offsets.unwrap_or_default(), added_before, added_after })
+        Ok(Encoding {
+            ids: output.ids,
+            offsets: output.offsets.unwrap_or_default(),
+            added_before,
+            added_after,
+        })
     }
 }

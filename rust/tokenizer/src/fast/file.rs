@@ -31,7 +31,6 @@ pub struct TokenizerFile<'a> {
 
 /// A BPE model's parts.
 #[derive(Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "the file's own fields")]
 pub struct BpeFile<'a> {
     #[serde(rename = "type", default)]
     pub kind: Option<String>,

@@ -4,6 +4,7 @@ mod added_tokens;
 mod bpe;
 mod config;
 mod cutter;
+mod decoder;
 mod encoder;
 mod file;
 mod lexicon;
@@ -16,6 +17,7 @@ mod segment_cache;
 mod word_cache;
 
 pub use added_tokens::AddedToken;
+pub use decoder::Decoder;
 pub use encoder::FastEncoder;
 pub use file::TokenizerFile;
 pub use segment_cache::DEFAULT_BYTES;

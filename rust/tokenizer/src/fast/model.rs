@@ -65,7 +65,13 @@ impl Scratch {
 impl Model {
     /// Appends the ids of a text without added tokens, as it is after normalisation. With `gaps`, words with bytes
     /// left out are noted there.
-    pub fn encode(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>, gaps: Option<&mut Vec<Gap>>) {
+    pub fn encode(
+        &self,
+        text: &[u8],
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        gaps: Option<&mut Vec<Gap>>,
+    ) {
         match &self.alphabet {
             Alphabet::Bytes { ids: bytes, complete, splitter } => match gaps {
                 Some(gaps) if !complete => self.encode_noting_gaps(text, scratch, ids, gaps),
@@ -86,7 +92,13 @@ impl Model {
         }
     }
 
-    fn encode_noting_gaps(&self, text: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>, gaps: &mut Vec<Gap>) {
+    fn encode_noting_gaps(
+        &self,
+        text: &[u8],
+        scratch: &mut Scratch,
+        ids: &mut Vec<u32>,
+        gaps: &mut Vec<Gap>,
+    ) {
         let Alphabet::Bytes { ids: bytes, splitter, .. } = &self.alphabet else { return };
         let from = ids.len();
         split(*splitter, text, |start, end| {
@@ -108,7 +120,9 @@ impl Model {
     #[inline(never)]
     fn merge(&self, word: &[u8], place: Place, scratch: &mut Scratch, ids: &mut Vec<u32>) {
         let Scratch { cache, buffers, spelled } = scratch;
-        if self.whole_words && let Some(id) = self.whole_word(word, spelled) {
+        if self.whole_words
+            && let Some(id) = self.whole_word(word, spelled)
+        {
             cache.put(place, word, &[id]);
             ids.push(id);
             return;
@@ -145,7 +159,9 @@ impl Model {
             place += length;
             let id = match ascii.get(code as usize) {
                 Some(&id) => id,
-                None => std::str::from_utf8(part).ok().and_then(|part| self.lexicon.id(part)).unwrap_or(NO_TOKEN),
+                None => {
+                    std::str::from_utf8(part).ok().and_then(|part| self.lexicon.id(part)).unwrap_or(NO_TOKEN)
+                }
             };
             if id == NO_TOKEN {
                 symbols.extend(part.iter().map(|&byte| bytes[byte as usize]));

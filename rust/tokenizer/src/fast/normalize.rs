@@ -24,7 +24,8 @@ pub fn is_nfc(text: &str) -> bool {
 
 /// A text in NFC. A composed character comes from the first of its parts, as `tokenizers` has it.
 pub fn nfc(text: &str) -> Mapped {
-    let mut mapped = Mapped { text: String::with_capacity(text.len()), places: Vec::with_capacity(text.len()) };
+    let mut mapped =
+        Mapped { text: String::with_capacity(text.len()), places: Vec::with_capacity(text.len()) };
     let mut next = 0_u32;
     for (character, change) in text.chars().nfc() {
         let place = if change > 0 {

@@ -109,7 +109,8 @@ impl Place<'_> {
         let (start, end) = (self.byte, self.byte + bytes as usize);
         let inside = !self.text.get(start).is_none_or(|&byte| is_lead(byte));
         let first = self.leads - u32::from(inside);
-        let passed = self.text.get(start..end).unwrap_or_default().iter().filter(|&&byte| is_lead(byte)).count();
+        let passed =
+            self.text.get(start..end).unwrap_or_default().iter().filter(|&&byte| is_lead(byte)).count();
         self.leads += u32::try_from(passed).unwrap_or_default();
         self.byte = end;
         self.range([first, self.leads], start, end)

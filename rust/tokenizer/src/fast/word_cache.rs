@@ -75,10 +75,8 @@ impl WordCache {
             return Err(Place::Short { key, index });
         }
         let count = (difference >> 124) as usize & 7;
-        match found.ids.get(..count) {
-            Some(found) => ids.extend_from_slice(found),
-            None => return Err(Place::Short { key, index }),
-        }
+        let Some(found) = found.ids.get(..count) else { return Err(Place::Short { key, index }) };
+        ids.extend_from_slice(found);
         Ok(())
     }
 
@@ -117,13 +115,12 @@ impl WordCache {
 /// The bytes of a word of up to 15 bytes and its length, as one number.
 #[inline]
 fn key(text: &[u8], start: usize, length: usize) -> u128 {
-    let bytes = match text.get(start..start + 16) {
-        Some(bytes) => <[u8; 16]>::try_from(bytes).unwrap_or_default(),
-        None => {
-            let mut bytes = [0; 16];
-            bytes[..length].copy_from_slice(&text[start..start + length]);
-            bytes
-        }
+    let bytes = if let Some(bytes) = text.get(start..start + 16) {
+        <[u8; 16]>::try_from(bytes).unwrap_or_default()
+    } else {
+        let mut bytes = [0; 16];
+        bytes[..length].copy_from_slice(&text[start..start + length]);
+        bytes
     };
     let kept = u128::from_le_bytes(bytes) & ((1 << (8 * length)) - 1);
     kept | (length as u128) << 120
@@ -145,7 +142,8 @@ mod tests {
     fn words_are_found_whole_and_never_mistaken() {
         let mut cache = WordCache::new();
         let mut ids = Vec::new();
-        let text = "the quick brown\0\0 fox jumps over the lazy dog, which is a text of some length".as_bytes();
+        let text =
+            "the quick brown\0\0 fox jumps over the lazy dog, which is a text of some length".as_bytes();
         for start in 0..text.len() {
             for end in start + 1..text.len() {
                 let expected = [u32::try_from(start).unwrap(), u32::try_from(end).unwrap(), 7];

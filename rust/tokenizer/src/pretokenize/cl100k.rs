@@ -23,7 +23,11 @@ impl Cl100k {
     #[inline]
     const fn sets(&self) -> (Set, Set) {
         let mark = set(&[MARK]);
-        if self.marks { (LETTERS | mark, NEITHER_WORD_NOR_SPACE & !mark) } else { (LETTERS, NEITHER_WORD_NOR_SPACE) }
+        if self.marks {
+            (LETTERS | mark, NEITHER_WORD_NOR_SPACE & !mark)
+        } else {
+            (LETTERS, NEITHER_WORD_NOR_SPACE)
+        }
     }
 }
 
@@ -47,6 +51,7 @@ impl Pattern for Cl100k {
                 return end;
             }
         }
-        symbols(classes, text, start, others, b"\r\n").unwrap_or_else(|| white_space(classes, text, start, true))
+        symbols(classes, text, start, others, b"\r\n")
+            .unwrap_or_else(|| white_space(classes, text, start, true))
     }
 }

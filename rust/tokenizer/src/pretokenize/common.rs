@@ -45,8 +45,7 @@ pub fn contraction(text: &[u8], start: usize) -> Option<usize> {
     let letter = |offset: usize| text.get(start + offset).map(u8::to_ascii_lowercase);
     match (letter(1)?, letter(2)) {
         (b's' | b't' | b'm' | b'd', _) => Some(start + 2),
-        (b'r' | b'v', Some(b'e')) | (b'l', Some(b'l')) => Some(start + 3),
-        (0xc5, Some(0xbf)) => Some(start + 3),
+        (b'r' | b'v', Some(b'e')) | (b'l', Some(b'l')) | (0xc5, Some(0xbf)) => Some(start + 3),
         _ => None,
     }
 }

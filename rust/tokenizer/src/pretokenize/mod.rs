@@ -3,8 +3,8 @@
 //! A tokenizer's file names regular expressions. The well-known ones, recognised by their exact text, are scanned
 //! here by hand; `tests/pretokenize.rs` compares each with `tokenizers`.
 
-pub mod classes;
 mod cl100k;
+pub mod classes;
 mod common;
 mod deepseek;
 mod gpt2;

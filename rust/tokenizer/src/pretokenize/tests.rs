@@ -35,7 +35,8 @@ fn kinds_are_those_of_oniguruma() {
     .map(|(pattern, kind)| (Regex::new(pattern).unwrap(), kind));
     for character in '\0'..=char::MAX {
         let text = character.encode_utf8(&mut [0; 4]).to_owned();
-        let expected = patterns.iter().find(|(pattern, _)| pattern.is_match(&text)).map_or(OTHER, |(_, kind)| *kind);
+        let expected =
+            patterns.iter().find(|(pattern, _)| pattern.is_match(&text)).map_or(OTHER, |(_, kind)| *kind);
         let found = CLASSES.at(text.as_bytes(), 0);
         assert_eq!(found, (expected, text.len()), "U+{:04X}", u32::from(character));
         assert_eq!(code_point(text.as_bytes(), 0), (u32::from(character), text.len()));
@@ -47,8 +48,14 @@ fn kinds_are_those_of_oniguruma() {
 fn contractions_fold_as_in_oniguruma() {
     let pattern = Regex::new(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)").unwrap();
     for character in '\0'..=char::MAX {
-        for text in [format!("'{character}x"), format!("'{character}e"), format!("'{character}l"), format!("'r{character}"),
-            format!("'v{character}"), format!("'l{character}")] {
+        for text in [
+            format!("'{character}x"),
+            format!("'{character}e"),
+            format!("'{character}l"),
+            format!("'r{character}"),
+            format!("'v{character}"),
+            format!("'l{character}"),
+        ] {
             let expected = pattern.find(&text).map(|(_, end)| end);
             assert_eq!(contraction(text.as_bytes(), 0), expected, "{text:?}");
         }
@@ -80,8 +87,10 @@ fn check(splitter: Splitter, steps: &[&dyn Fn(&mut PreTokenizedString)]) {
 
 fn check_patterns(patterns: &[&str]) {
     let splits: Vec<Split> = patterns.iter().map(|pattern| split(pattern)).collect();
-    let steps: Vec<_> =
-        splits.iter().map(|split| move |text: &mut PreTokenizedString| split.pre_tokenize(text).unwrap()).collect();
+    let steps: Vec<_> = splits
+        .iter()
+        .map(|split| move |text: &mut PreTokenizedString| split.pre_tokenize(text).unwrap())
+        .collect();
     let steps: Vec<&dyn Fn(&mut PreTokenizedString)> = steps.iter().map(|step| step as _).collect();
     check(Splitter::of_patterns(patterns).unwrap(), &steps);
 }

@@ -1,5 +1,6 @@
 //! Strings that are hard to tokenize, from a seed: the same on every run.
 
+#[rustfmt::skip]
 const PARTS: &[&str] = &[
     " ", " ", " ", "  ", "   ", "\n", "\n\n", "\r\n", "\r", "\t", "\u{a0}", "\u{3000}", "\u{2009}", "\u{85}",
     "\u{b}", "\u{c}", "\u{1c}", "\u{200b}", "\u{2028}", "'", "''", "'s", "'S", "'t", "'ll", "'LL", "'lL", "'re", "'ve",
