@@ -58,6 +58,7 @@ fn bench(model: &str, file: &[u8], shared: &Path) {
         );
     }
     conversation(model, file, &here, shared);
+    new_chinese(model, &here);
     hard(model, &here);
     let library = best(|| tokenizers::Tokenizer::from_bytes(file).map(|_| 0));
     let ours = best(|| Tokenizer::from_bytes(file).map(|_| 0));
@@ -154,38 +155,58 @@ fn texts(tokenizer: &Tokenizer, shared: &Path) -> Vec<(&'static str, String)> {
         .collect();
     let prose = summaries.concat() + &comments(&code);
     let json = std::fs::read_to_string(shared.join("wire/schema.json")).unwrap_or_default();
-    let all = [("prose", prose), ("code", code), ("json", json), ("chinese", chinese(tokenizer))];
+    let all = [("prose", prose), ("code", code), ("json", json), ("chinese", chinese(tokenizer, BYTES))];
     all.into_iter().map(|(name, text)| (name, cut(&text))).collect()
 }
 
-/// Words of the vocabulary that are Chinese, the frequent ones more often, with a comma or a full stop at times.
-fn chinese(tokenizer: &Tokenizer) -> String {
+/// Text of some bytes of Chinese words of the vocabulary, the frequent ones more often, with a comma or a full stop
+/// at times.
+fn chinese(tokenizer: &Tokenizer, bytes: usize) -> String {
     let is_chinese =
         |text: &str| text.chars().all(|character| ('\u{4e00}'..='\u{9fa5}').contains(&character));
     let ids = 0..u32::try_from(tokenizer.vocab_size()).unwrap_or_default();
     let words: Vec<String> = ids
-        .filter_map(|id| tokenizer.inner().decode(&[id], false).ok())
+        .filter_map(|id| tokenizer.decode(&[id], false).ok())
         .filter(|word| !word.is_empty() && is_chinese(word))
         .collect();
     let mut text = String::new();
     let mut state = 1_u64;
-    while text.len() < BYTES && !words.is_empty() {
+    while text.len() < bytes && !words.is_empty() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let random = (state >> 40) as f64 / f64::from(1 << 24);
-        #[expect(
-            clippy::cast_sign_loss,
-            clippy::cast_possible_truncation,
-            reason = "an index below the length"
-        )]
-        let index = (random.powi(3) * words.len() as f64) as usize;
-        text += &words[index.min(words.len() - 1)];
-        match state >> 33 & 15 {
+        let random = |shift: u32| usize::try_from(state >> shift).unwrap_or_default() % words.len();
+        // The least of three draws: earlier words, which are the more frequent ones, come more often.
+        text += &words[random(20).min(random(30)).min(random(40))];
+        match state >> 59 & 15 {
             0 => text += "。",
             1 => text += "，",
             _ => {}
         }
     }
     text
+}
+
+/// Chinese that neither has seen, after as much that both have: words of that are long, and few come again.
+fn new_chinese(model: &str, here: &Tokenizer) {
+    let text = chinese(here, 64 * BYTES);
+    let documents: Vec<&str> = {
+        let ends = (0..=64).map(|part| (0..=part * BYTES).rev().find(|&end| text.is_char_boundary(end)));
+        let ends: Vec<usize> = ends.flatten().collect();
+        ends.windows(2).map(|ends| &text[ends[0]..ends[1]]).collect()
+    };
+    let time = |encoder: &dyn Fn(&str)| {
+        documents[..32].iter().for_each(|document| encoder(document));
+        let start = Instant::now();
+        documents[32..].iter().for_each(|document| encoder(document));
+        start.elapsed() / 32
+    };
+    let library = time(&|text| drop(Encode::encode(here.inner(), text, false, false)));
+    let ours = time(&|text| drop(here.encode(text, false, false)));
+    println!(
+        "{model:<9} new chinese: library {:.1} MB/s, here {:.1} MB/s, {:.0}x",
+        speed(documents[0], library),
+        speed(documents[0], ours),
+        library.as_secs_f64() / ours.as_secs_f64()
+    );
 }
 
 fn cut(text: &str) -> String {
@@ -209,5 +230,5 @@ fn best<E: std::fmt::Debug>(mut run: impl FnMut() -> Result<usize, E>) -> Durati
 }
 
 fn speed(text: &str, time: Duration) -> f64 {
-    text.len() as f64 / time.as_secs_f64() / 1e6
+    f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX)) / time.as_secs_f64() / 1e6
 }

@@ -1,5 +1,7 @@
 //! Ids and offsets are those of the `tokenizers` library, for random strings and all tokenizers at hand.
 
+#![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+
 use std::path::PathBuf;
 
 use dragoman_tokenizer::{Encode, Tokenizer};

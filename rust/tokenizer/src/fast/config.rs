@@ -12,6 +12,7 @@ use super::model::{Alphabet, Model, NO_TOKEN, byte_token, character_of, piece, w
 use super::normalize::is_nfc;
 use super::offsets::BYTE_TOKEN;
 use super::postprocess::Around;
+use crate::byte_level;
 use crate::pretokenize::Splitter;
 
 /// What happens to a text before it is cut into words.
@@ -219,14 +220,20 @@ fn read_model(file: &BpeFile<'_>, words: &WordKind) -> Option<Model> {
             if !complete && (byte_fallback || file.unk_token.is_some()) {
                 return None;
             }
-            let merges = read_merges(file.merges, &lexicon, |_, _| ()).ok()?;
-            Some(Model {
-                lexicon,
-                merges,
-                alphabet: Alphabet::Bytes { ids, complete, splitter },
-                whole_words,
-                widths,
-            })
+            let mut cutter = Cutter::new(false);
+            let mut bytes = Vec::new();
+            let mut join = |token: &str| {
+                bytes.clear();
+                byte_level::decode(token, &mut bytes);
+                cutter.join_bytes(&bytes);
+            };
+            let merges = read_merges(file.merges, &lexicon, |token, _| join(token)).ok()?;
+            if whole_words {
+                // Then tokens are made without merges, too.
+                lexicon.iter().for_each(|(_, token)| join(token));
+            }
+            let alphabet = Alphabet::Bytes { ids, complete, splitter };
+            Some(Model { lexicon, merges, cutter, alphabet, whole_words, widths })
         }
         WordKind::Pieces { at_blanks } => {
             // A whole text that is a token would be one, and so it may not be cut.
@@ -242,7 +249,7 @@ fn read_model(file: &BpeFile<'_>, words: &WordKind) -> Option<Model> {
             let ascii = Box::new(std::array::from_fn(|code| {
                 u8::try_from(code).map_or(NO_TOKEN, |code| piece(&lexicon, char::from(code)))
             }));
-            let mut cutter = Box::new(Cutter::new(at_blanks));
+            let mut cutter = Cutter::new(at_blanks);
             let mut makes_byte_token = false;
             let merges = read_merges(file.merges, &lexicon, |token, id| {
                 cutter.join(token);
@@ -252,13 +259,8 @@ fn read_model(file: &BpeFile<'_>, words: &WordKind) -> Option<Model> {
             if makes_byte_token {
                 return None;
             }
-            Some(Model {
-                lexicon,
-                merges,
-                alphabet: Alphabet::Pieces { bytes, ascii, cutter },
-                whole_words,
-                widths,
-            })
+            let alphabet = Alphabet::Pieces { bytes, ascii };
+            Some(Model { lexicon, merges, cutter, alphabet, whole_words, widths })
         }
     }
 }

@@ -5,7 +5,7 @@ use super::cutter::{BLANK, Cutter};
 use super::lexicon::Lexicon;
 use super::merges::Merges;
 use super::offsets::{BYTE_TOKEN, Gap};
-use super::word_cache::{Place, WordCache};
+use super::word_cache::{PART, Place, SHORT_BYTES, WordCache};
 use crate::pretokenize::Splitter;
 use crate::pretokenize::classes::code_point;
 
@@ -29,8 +29,6 @@ pub enum Alphabet {
         bytes: Box<[u32; 256]>,
         /// By ASCII character; a blank's is that of `▁`. [`NO_TOKEN`] where there is none.
         ascii: Box<[u32; 128]>,
-        /// How text is cut into words.
-        cutter: Box<Cutter>,
     },
 }
 
@@ -40,6 +38,8 @@ pub struct Model {
     pub lexicon: Lexicon,
     /// The merges.
     pub merges: Merges,
+    /// Where no merge reaches across.
+    pub cutter: Cutter,
     /// The first symbols.
     pub alphabet: Alphabet,
     /// Whether a word that is a token is that token, whatever the merges say.
@@ -86,8 +86,8 @@ impl Model {
                     split(*splitter, text, word);
                 }
             },
-            Alphabet::Pieces { cutter, .. } => {
-                cutter.split(text, |start, end| self.word(text, start, end, scratch, ids));
+            Alphabet::Pieces { .. } => {
+                self.cutter.split(text, |start, end| self.word(text, start, end, scratch, ids));
             }
         }
     }
@@ -112,17 +112,31 @@ impl Model {
 
     #[inline]
     fn word(&self, text: &[u8], start: usize, end: usize, scratch: &mut Scratch, ids: &mut Vec<u32>) {
-        if let Err(place) = scratch.cache.get(text, start, end, ids) {
-            self.merge(&text[start..end], place, scratch, ids);
+        if end - start > SHORT_BYTES && matches!(self.alphabet, Alphabet::Bytes { .. }) {
+            self.long_word(&text[start..end], scratch, ids);
+        } else if let Err(place) = scratch.cache.get(text, (start, end), 0, ids) {
+            self.merge(&text[start..end], self.whole_words, place, scratch, ids);
         }
     }
 
+    /// A long word of a byte-level model, cut where no merge reaches across: in scripts without blanks, whole clauses
+    /// are words, which do not come again, but their parts do.
+    fn long_word(&self, word: &[u8], scratch: &mut Scratch, ids: &mut Vec<u32>) {
+        let mark = if self.whole_words { PART } else { 0 };
+        self.cutter.split(word, |start, end| {
+            // No token goes across a cut, so what is cut is not a token as a whole.
+            let (mark, whole_words) =
+                if end - start == word.len() { (0, self.whole_words) } else { (mark, false) };
+            if let Err(place) = scratch.cache.get(word, (start, end), mark, ids) {
+                self.merge(&word[start..end], whole_words, place, scratch, ids);
+            }
+        });
+    }
+
     #[inline(never)]
-    fn merge(&self, word: &[u8], place: Place, scratch: &mut Scratch, ids: &mut Vec<u32>) {
+    fn merge(&self, word: &[u8], whole_words: bool, place: Place, scratch: &mut Scratch, ids: &mut Vec<u32>) {
         let Scratch { cache, buffers, spelled } = scratch;
-        if self.whole_words
-            && let Some(id) = self.whole_word(word, spelled)
-        {
+        if whole_words && let Some(id) = self.whole_word(word, spelled) {
             cache.put(place, word, &[id]);
             ids.push(id);
             return;
@@ -133,7 +147,7 @@ impl Model {
                 let symbols = word.iter().map(|&byte| bytes[byte as usize]);
                 buffers.symbols.extend(symbols.filter(|&id| id != NO_TOKEN));
             }
-            Alphabet::Pieces { bytes, ascii, .. } => self.spell(word, bytes, ascii, &mut buffers.symbols),
+            Alphabet::Pieces { bytes, ascii } => self.spell(word, bytes, ascii, &mut buffers.symbols),
         }
         buffers.run(&self.merges);
         cache.put(place, word, &buffers.symbols);

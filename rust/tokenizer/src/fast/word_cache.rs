@@ -10,7 +10,7 @@ const SHORT_PLACES: usize = 1 << 15;
 /// Places for other words.
 const LONG_PLACES: usize = 1 << 12;
 /// The longest word that goes into a short place, in bytes.
-const SHORT_BYTES: usize = 15;
+pub const SHORT_BYTES: usize = 15;
 /// The longest word that is kept at all, in bytes.
 const LONG_BYTES: usize = 192;
 /// The most ids of a short place.
@@ -28,6 +28,9 @@ struct Long {
     word: Box<[u8]>,
     ids: Box<[u32]>,
 }
+
+/// Marks a part of a word, where that may encode otherwise than a word would.
+pub const PART: u128 = 1 << 127;
 
 /// The bits of a short key that hold the number of ids.
 const COUNT: u128 = 0x70 << 120;
@@ -61,13 +64,21 @@ impl WordCache {
     }
 
     /// Appends the ids of the word `text[start..end]`, or tells where they would be.
+    ///
+    /// `mark` is [`PART`] or 0.
     #[inline]
-    pub fn get(&self, text: &[u8], start: usize, end: usize, ids: &mut Vec<u32>) -> Result<(), Place> {
+    pub fn get(
+        &self,
+        text: &[u8],
+        (start, end): (usize, usize),
+        mark: u128,
+        ids: &mut Vec<u32>,
+    ) -> Result<(), Place> {
         let length = end - start;
         if length > SHORT_BYTES {
-            return self.get_long(&text[start..end], ids);
+            return self.get_long(&text[start..end], mark, ids);
         }
-        let key = key(text, start, length);
+        let key = key(text, start, length) | mark;
         let index = index(key);
         let found = &self.short[index];
         let difference = found.key ^ key;
@@ -82,8 +93,8 @@ impl WordCache {
 
     #[cold]
     #[inline(never)]
-    fn get_long(&self, word: &[u8], ids: &mut Vec<u32>) -> Result<(), Place> {
-        if word.len() > LONG_BYTES {
+    fn get_long(&self, word: &[u8], mark: u128, ids: &mut Vec<u32>) -> Result<(), Place> {
+        if word.len() > LONG_BYTES || mark != 0 {
             return Err(Place::Nowhere);
         }
         #[expect(clippy::cast_possible_truncation, reason = "only the low bits count")]
@@ -147,11 +158,11 @@ mod tests {
         for start in 0..text.len() {
             for end in start + 1..text.len() {
                 let expected = [u32::try_from(start).unwrap(), u32::try_from(end).unwrap(), 7];
-                let place = cache.get(text, start, end, &mut ids);
+                let place = cache.get(text, (start, end), 0, &mut ids);
                 // The same bytes elsewhere in the text are the same word.
                 if let Err(place) = place {
                     cache.put(place, &text[start..end], &expected);
-                    assert!(cache.get(text, start, end, &mut ids).is_ok());
+                    assert!(cache.get(text, (start, end), 0, &mut ids).is_ok());
                     assert_eq!(ids, expected);
                 } else {
                     let (from, to) = (ids[0] as usize, ids[1] as usize);
@@ -163,13 +174,24 @@ mod tests {
     }
 
     #[test]
+    fn a_part_is_not_a_word() {
+        let mut cache = WordCache::new();
+        let mut ids = Vec::new();
+        let place = cache.get(b"word", (0, 4), PART, &mut ids).unwrap_err();
+        cache.put(place, b"word", &[1, 2]);
+        assert!(cache.get(b"word", (0, 4), PART, &mut ids).is_ok());
+        assert!(cache.get(b"word", (0, 4), 0, &mut ids).is_err());
+        assert_eq!(ids, [1, 2]);
+    }
+
+    #[test]
     fn nothing_is_kept_of_words_that_do_not_fit() {
         let mut cache = WordCache::new();
         let mut ids = Vec::new();
-        let place = cache.get(b"word", 0, 4, &mut ids).unwrap_err();
+        let place = cache.get(b"word", (0, 4), 0, &mut ids).unwrap_err();
         cache.put(place, b"word", &[1; 5]);
         cache.put(place, b"word", &[]);
-        assert!(cache.get(b"word", 0, 4, &mut ids).is_err());
-        assert!(matches!(cache.get(&[b'a'; 500], 0, 500, &mut ids), Err(Place::Nowhere)));
+        assert!(cache.get(b"word", (0, 4), 0, &mut ids).is_err());
+        assert!(matches!(cache.get(&[b'a'; 500], (0, 500), 0, &mut ids), Err(Place::Nowhere)));
     }
 }
