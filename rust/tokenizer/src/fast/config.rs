@@ -227,13 +227,22 @@ fn read_model(file: &BpeFile<'_>, words: &WordKind) -> Option<Model> {
                 byte_level::decode(token, &mut bytes);
                 cutter.join_bytes(&bytes);
             };
-            let merges = read_merges(file.merges, &lexicon, |token, _| join(token)).ok()?;
+            let mut made = vec![None; lexicon.bound()];
+            let mut ranks = 0..;
+            let merges = read_merges(file.merges, &lexicon, |token, id| {
+                join(token);
+                made[id as usize] = ranks.next();
+            });
+            let merges = merges.ok()?;
             if whole_words {
                 // Then tokens are made without merges, too.
                 lexicon.iter().for_each(|(_, token)| join(token));
             }
             let alphabet = Alphabet::Bytes { ids, complete, splitter };
-            Some(Model { lexicon, merges, cutter, alphabet, whole_words, widths })
+            let characters = Box::default();
+            let mut model = Model { lexicon, merges, characters, cutter, alphabet, whole_words, widths };
+            model.set_characters(&made);
+            Some(model)
         }
         WordKind::Pieces { at_blanks } => {
             // A whole text that is a token would be one, and so it may not be cut.
@@ -260,7 +269,10 @@ fn read_model(file: &BpeFile<'_>, words: &WordKind) -> Option<Model> {
                 return None;
             }
             let alphabet = Alphabet::Pieces { bytes, ascii };
-            Some(Model { lexicon, merges, cutter, alphabet, whole_words, widths })
+            let characters = Box::default();
+            let mut model = Model { lexicon, merges, characters, cutter, alphabet, whole_words, widths };
+            model.set_characters(&[]);
+            Some(model)
         }
     }
 }

@@ -90,8 +90,13 @@ impl Cutter {
             return self.ascii[left as usize] >> right & 1 != 0;
         }
         let bit = bit(left, right);
-        self.others[bit / 64] >> (bit % 64) & 1 != 0
-            || self.partial[last as usize][usize::from(first >> 6)] >> (first & 63) & 1 != 0
+        self.others[bit / 64] >> (bit % 64) & 1 != 0 || self.joins_partly(last, first)
+    }
+
+    /// Whether some token has two neighbouring bytes of two characters, and one of these only in part.
+    #[inline]
+    pub fn joins_partly(&self, last: u8, first: u8) -> bool {
+        self.partial[last as usize][usize::from(first >> 6)] >> (first & 63) & 1 != 0
     }
 
     /// Calls `word` with the start and the end of every part, in order; together they cover the text.

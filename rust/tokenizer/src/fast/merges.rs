@@ -33,6 +33,19 @@ impl Merges {
         Self { slots: vec![(EMPTY, NO_MERGE); slots].into(), shift: 64 - slots.trailing_zeros() }
     }
 
+    /// Whether every merge comes after those that make its two tokens, of which `made` tells the ranks of the last, by
+    /// id. Then merges are done in the order of their ranks, whatever the word.
+    pub fn are_ordered(&self, made: &[Option<u32>]) -> bool {
+        let before = |id: u64, rank: u64| {
+            let made = usize::try_from(id).ok().and_then(|id| *made.get(id)?);
+            made.is_none_or(|made| u64::from(made) < rank)
+        };
+        let merges = self.slots.iter().filter(|(pair, _)| *pair != EMPTY);
+        merges.into_iter().all(|&(pair, merge)| {
+            before(pair >> 32, merge >> 32) && before(pair & u64::from(u32::MAX), merge >> 32)
+        })
+    }
+
     /// Adds a merge; one of the same pair takes the place of an earlier one. There must be room.
     pub fn insert(&mut self, left: u32, right: u32, merge: Merge) {
         let pair = pair(left, right);
@@ -67,6 +80,16 @@ fn pair(left: u32, right: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn merges_are_ordered_if_their_tokens_are_made_before() {
+        let mut merges = Merges::with_capacity(2);
+        merges.insert(0, 1, merge(0, 2));
+        merges.insert(2, 1, merge(1, 3));
+        assert!(merges.are_ordered(&[None, None, Some(0), Some(1)]));
+        merges.insert(2, 1, merge(0, 3));
+        assert!(!merges.are_ordered(&[None, None, Some(0), Some(0)]));
+    }
 
     #[test]
     fn a_later_merge_of_a_pair_wins_and_others_are_absent() {

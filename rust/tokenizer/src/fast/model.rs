@@ -6,6 +6,7 @@ use super::lexicon::Lexicon;
 use super::merges::Merges;
 use super::offsets::{BYTE_TOKEN, Gap};
 use super::word_cache::{PART, Place, SHORT_BYTES, WordCache};
+use crate::byte_level;
 use crate::pretokenize::Splitter;
 use crate::pretokenize::classes::code_point;
 
@@ -38,6 +39,8 @@ pub struct Model {
     pub lexicon: Lexicon,
     /// The merges.
     pub merges: Merges,
+    /// The token of each character below U+10000 that is the first symbol for it: see [`Model::set_characters`].
+    pub characters: Box<[u32]>,
     /// Where no merge reaches across.
     pub cutter: Cutter,
     /// The first symbols.
@@ -144,8 +147,7 @@ impl Model {
         buffers.symbols.clear();
         match &self.alphabet {
             Alphabet::Bytes { ids: bytes, .. } => {
-                let symbols = word.iter().map(|&byte| bytes[byte as usize]);
-                buffers.symbols.extend(symbols.filter(|&id| id != NO_TOKEN));
+                self.spell_bytes(word, bytes, &mut buffers.symbols);
             }
             Alphabet::Pieces { bytes, ascii } => self.spell(word, bytes, ascii, &mut buffers.symbols),
         }
@@ -164,6 +166,75 @@ impl Model {
         self.lexicon.id(spelled)
     }
 
+    /// The first symbols of a byte-level word, without the bytes that have none.
+    fn spell_bytes(&self, word: &[u8], bytes: &[u32; 256], symbols: &mut Vec<u32>) {
+        let mut place = 0;
+        while place < word.len() {
+            let (code, length) = code_point(word, place);
+            let end = place + length;
+            if code >= 0x80
+                && let Some(&id) = self.characters.get(code as usize)
+            {
+                let joins = |start: usize, end: usize| match (word.get(start), word.get(end)) {
+                    (Some(&last), Some(&first)) => self.cutter.joins_partly(last, first),
+                    _ => false,
+                };
+                if id != NO_TOKEN && !joins(place.wrapping_sub(1), place) && !joins(end - 1, end) {
+                    symbols.push(id);
+                    place = end;
+                    continue;
+                }
+            }
+            let part = word.get(place..end).unwrap_or(&word[place..]);
+            symbols.extend(part.iter().map(|&byte| bytes[byte as usize]).filter(|&id| id != NO_TOKEN));
+            place = end;
+        }
+    }
+
+    /// Finds the characters whose bytes always become one token before they merge with what is around them, so that
+    /// words may be spelled with that token.
+    ///
+    /// Such a character's bytes must merge to it on their own, and no token may have a part of it beside something
+    /// else, which [`Self::spell_bytes`] asks for each place. Merges must be ordered: then they are done in the order
+    /// of their ranks, and whether the token is there early makes no difference to those of later ranks.
+    pub fn set_characters(&mut self, made: &[Option<u32>]) {
+        let Alphabet::Bytes { ids: bytes, .. } = &self.alphabet else {
+            self.characters = vec![NO_TOKEN; 1 << 16].into();
+            for (id, token) in self.lexicon.iter() {
+                let mut characters = token.chars();
+                if let (Some(character), None) = (characters.next(), characters.next())
+                    && let Some(found) = self.characters.get_mut(character as usize)
+                {
+                    *found = id;
+                }
+            }
+            return;
+        };
+        if !self.merges.are_ordered(made) {
+            return;
+        }
+        let mut characters: Box<[u32]> = vec![NO_TOKEN; 1 << 16].into();
+        let (mut buffers, mut text) = (MergeBuffers::default(), Vec::new());
+        // A character of n bytes has as many characters in the byte-level alphabet.
+        for (id, token) in self.lexicon.iter().filter(|(id, _)| matches!(self.widths[*id as usize], 2 | 3)) {
+            text.clear();
+            byte_level::decode(token, &mut text);
+            let (code, length) = code_point(&text, 0);
+            if code < 0x80 || length != text.len() || std::str::from_utf8(&text).is_err() {
+                continue;
+            }
+            buffers.symbols.clear();
+            buffers.symbols.extend(text.iter().map(|&byte| bytes[byte as usize]));
+            buffers.run(&self.merges);
+            if let ([only], Some(found)) = (buffers.symbols.as_slice(), characters.get_mut(code as usize))
+                && *only == id
+            {
+                *found = id;
+            }
+        }
+        self.characters = characters;
+    }
+
     /// The first symbols of a SentencePiece word.
     fn spell(&self, word: &[u8], bytes: &[u32; 256], ascii: &[u32; 128], symbols: &mut Vec<u32>) {
         let mut place = 0;
@@ -173,6 +244,7 @@ impl Model {
             place += length;
             let id = match ascii.get(code as usize) {
                 Some(&id) => id,
+                None if code < 0x1_0000 => self.characters.get(code as usize).copied().unwrap_or(NO_TOKEN),
                 None => {
                     std::str::from_utf8(part).ok().and_then(|part| self.lexicon.id(part)).unwrap_or(NO_TOKEN)
                 }
