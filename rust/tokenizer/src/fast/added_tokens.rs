@@ -1,6 +1,6 @@
 //! Finding the added tokens in a text, by the rules of `tokenizers`.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, Anchored, Input, Match, MatchKind, StartKind};
 
 /// An added token of a `tokenizer.json`.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
@@ -38,9 +38,15 @@ impl From<tokenizers::AddedToken> for AddedToken {
 /// A part of a text: an added token with its id, or text between, and its range in bytes.
 pub type Part = (Option<u32>, usize, usize);
 
+/// Up to so many first bytes, the automaton looks for them with vector instructions.
+const FEW_STARTS: usize = 3;
+
 /// Looks for a set of added tokens: the leftmost first, of those the longest.
 pub struct Finder {
     automaton: AhoCorasick,
+    /// The bytes that tokens begin with, where there are so many that the automaton has no fast way to the next:
+    /// then it is asked only where one stands.
+    starts: Option<Box<[bool; 256]>>,
     /// Ids, by the pattern's number.
     ids: Vec<u32>,
     tokens: Vec<AddedToken>,
@@ -55,11 +61,34 @@ impl Finder {
         if tokens.is_empty() {
             return Ok(None);
         }
+        let mut starts = Box::new([false; 256]);
+        for (_, token) in &tokens {
+            if let Some(&first) = token.content.as_bytes().first() {
+                starts[usize::from(first)] = true;
+            }
+        }
+        let starts = (starts.iter().filter(|&&start| start).count() > FEW_STARTS).then_some(starts);
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
+            .start_kind(if starts.is_some() { StartKind::Anchored } else { StartKind::Unanchored })
             .build(tokens.iter().map(|(_, token)| &token.content))?;
         let (ids, tokens) = tokens.into_iter().unzip();
-        Ok(Some(Self { automaton, ids, tokens }))
+        Ok(Some(Self { automaton, starts, ids, tokens }))
+    }
+
+    /// The first match from a place on.
+    fn next(&self, text: &str, mut from: usize) -> Option<Match> {
+        let Some(starts) = &self.starts else {
+            return self.automaton.try_find(Input::new(text).range(from..)).ok().flatten();
+        };
+        loop {
+            from += text.as_bytes().get(from..)?.iter().position(|&byte| starts[usize::from(byte)])?;
+            let input = Input::new(text).range(from..).anchored(Anchored::Yes);
+            if let Some(found) = self.automaton.try_find(input).ok()? {
+                return Some(found);
+            }
+            from += 1;
+        }
     }
 
     /// Fills `parts` with the parts of a text, in order and none empty. They cover the text; only where a token
@@ -67,7 +96,9 @@ impl Finder {
     pub fn split(&self, text: &str, parts: &mut Vec<Part>) {
         parts.clear();
         let mut done = 0;
-        for found in self.automaton.find_iter(text) {
+        let mut searched = 0;
+        while let Some(found) = self.next(text, searched) {
+            searched = found.end();
             let (mut start, mut end) = (found.start(), found.end());
             let number = found.pattern().as_usize();
             let token = &self.tokens[number];
