@@ -9,7 +9,10 @@ from typing import Any, Literal
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """Limits on a request. Each is checked in `protocol::bounds` before any work is done."""
+    """Limits on a request, each checked in `protocol::bounds` before the work that it guards.
+
+    Every field has a flag: `body_bytes` is `--max-body-bytes`.
+    """
 
     body_bytes: int = 32 * 1024 * 1024
     json_depth: int = 128
@@ -18,6 +21,10 @@ class Bounds:
     prompts: int = 1024
     choices: int = 128
     state_bytes: int = 128 * 1024
+    string_bytes: int = 64 * 1024
+    template_steps: int = 5_000_000
+    template_bytes: int = 64 * 1024 * 1024
+    template_milliseconds: int = 5000
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

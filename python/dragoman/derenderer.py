@@ -36,7 +36,7 @@ class Derenderer:
     """
 
     def __init__(self, model: LoadedModel) -> None:
-        self._core = _core.Derenderer(model.tokenizer, model.config.to_json())
+        self._core = model.derenderer()
 
     @classmethod
     def from_model(cls, model: str, **options: Any) -> Derenderer:

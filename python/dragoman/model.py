@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +10,7 @@ from dragoman import _core
 from dragoman.config import Bounds, ServingConfig
 from dragoman.hub import ModelFiles, resolve
 from dragoman.hub import limits as hub_limits
+from dragoman.template.parity import Engine, compile_template
 
 ContentFormat = Literal["auto", "string", "openai"]
 
@@ -35,6 +35,7 @@ class ModelOptions:
     max_logprobs: int = 20
     chat_template: str | None = None
     chat_template_content_format: ContentFormat = "auto"
+    template_engine: Engine = "auto"
     default_chat_template_kwargs: dict[str, Any] = dataclasses.field(default_factory=dict)
     trust_request_chat_template: bool = False
     generation_config: str = "auto"
@@ -48,22 +49,33 @@ class ModelOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """`template` is None where the model has no chat template."""
+    """`template` is None where the model has no chat template; `template_engine` renders it."""
 
     files: ModelFiles
     config: ServingConfig
     tokenizer: _core.Tokenizer
     template: _core.Template | None
+    template_engine: Literal["minijinja", "jinja2"] | None
+    options: ModelOptions
 
-    def renderer(self) -> _core.Renderer:
-        """The core's renderer of this model. Requests may bring templates only where that was allowed."""
+    def derenderer(self) -> _core.Derenderer:
+        """The core's derenderer of this model."""
+        return _core.Derenderer(self.tokenizer, self.config.to_json())
+
+    def renderer(self, derenderer: _core.Derenderer | None = None) -> _core.Renderer:
+        """The core's renderer of this model; `derenderer` tells whether a prompt ends the reasoning.
+
+        Requests may bring templates only where that was allowed.
+        """
         trusted = self.config.trust_request_chat_template
         compiled = self.compile_template if trusted else None
-        return _core.Renderer(self.tokenizer, self.template, self.config.to_json(), compiled)
+        return _core.Renderer(
+            self.tokenizer, self.template, self.config.to_json(), compiled, derenderer or self.derenderer()
+        )
 
     def compile_template(self, source: str) -> _core.Template:
         """A template with this model's special tokens. Raises ValueError where it is none."""
-        return _core.Template(source, json.dumps(self.files.special_tokens).encode())
+        return compile_template(source, dict(self.files.special_tokens), self.options.template_engine)[0]
 
 
 def load_model(options: ModelOptions, *, weights: bool = False, tokens_only: bool = False) -> LoadedModel:
@@ -80,10 +92,10 @@ def load_model(options: ModelOptions, *, weights: bool = False, tokens_only: boo
     tokenizer = _core.Tokenizer.from_file(str(files.tokenizer_json))
     source = template_source(options.chat_template) or files.chat_template
     config = serving_config(files, options, tokenizer.vocab_size, tokens_only=tokens_only)
-    model = LoadedModel(files, config, tokenizer, None)
-    if source is None:
-        return model
-    return dataclasses.replace(model, template=model.compile_template(source))
+    template, engine = None, None
+    if source is not None:
+        template, engine = compile_template(source, dict(files.special_tokens), options.template_engine)
+    return LoadedModel(files, config, tokenizer, template, engine, options)
 
 
 def serving_config(

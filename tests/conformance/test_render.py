@@ -44,9 +44,11 @@ async def ask(client: httpx.AsyncClient, case: dict[str, Any]) -> httpx.Response
     headers = case["headers"] or {}
     if isinstance(case["body"], str):
         return await client.request(method or "POST", path, content=case["body"].encode(), headers=headers)
-    return await client.request(
-        method or "POST", path, json=case["body"], headers=headers
-    ) if case["body"] is not None else await client.request(method or "POST", path, headers=headers)
+    return (
+        await client.request(method or "POST", path, json=case["body"], headers=headers)
+        if case["body"] is not None
+        else await client.request(method or "POST", path, headers=headers)
+    )
 
 
 def sampling(params: dict[str, Any]) -> dict[str, Any]:
@@ -57,7 +59,9 @@ def sampling(params: dict[str, Any]) -> dict[str, Any]:
     values = {**defaults, **params}
     grammar = values["structured_outputs"]
     if grammar is not None:
-        grammar = {name: value for name, value in grammar.items() if value not in (None, False) and name[0] != "_"}
+        grammar = {
+            name: value for name, value in grammar.items() if value not in (None, False) and name[0] != "_"
+        }
         if "structural_tag" in grammar:
             grammar["structural_tag"] = json.loads(grammar["structural_tag"])
         values["structured_outputs"] = grammar
@@ -103,10 +107,22 @@ def compare(case: dict[str, Any], status: int, body: Any) -> str | None:
         return None if set(body) == {"version"} else f"{body}"
     if ours == expected:
         return None
+    return "; ".join(differing(ours, expected, ""))
+
+
+def differing(ours: Any, expected: Any, path: str) -> list[str]:
+    """Where two values differ, by path."""
     if isinstance(ours, dict) and isinstance(expected, dict):
-        keys = [key for key in {*ours, *expected} if ours.get(key, "absent") != expected.get(key, "absent")]
-        return "; ".join(f"{key}: {str(ours.get(key))[:400]}, expected {str(expected.get(key))[:400]}" for key in keys)
-    return f"{str(ours)[:400]}, expected {str(expected)[:400]}"
+        keys = sorted({*ours, *expected})
+        return [
+            line
+            for key in keys
+            for line in differing(ours.get(key, "absent"), expected.get(key, "absent"), f"{path}.{key}")
+        ]
+    if isinstance(ours, list) and isinstance(expected, list) and len(ours) == len(expected):
+        pairs = enumerate(zip(ours, expected, strict=True))
+        return [line for index, (one, other) in pairs for line in differing(one, other, f"{path}.{index}")]
+    return [] if ours == expected else [f"{path}: {str(ours)[:200]}, expected {str(expected)[:200]}"]
 
 
 async def run(name: str) -> list[str]:

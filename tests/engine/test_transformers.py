@@ -41,6 +41,16 @@ def _yarn_scaling() -> dict[str, Any]:
     }
 
 
+def _longrope_scaling() -> dict[str, Any]:
+    return {
+        "rope_theta": 10000.0,
+        "rope_type": "longrope",
+        "short_factor": [1.0 + 0.1 * number for number in range(8)],
+        "long_factor": [2.0 + 0.1 * number for number in range(8)],
+        "original_max_position_embeddings": 1024,
+    }
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "llama": lambda: transformers.LlamaConfig(**SMALL),
     "llama-tied": lambda: transformers.LlamaConfig(**SMALL, tie_word_embeddings=True),
@@ -50,6 +60,21 @@ MODELS: dict[str, Callable[[], Any]] = {
     "llama-rope-linear": lambda: transformers.LlamaConfig(
         **SMALL, rope_parameters={"rope_theta": 10000.0, "rope_type": "linear", "factor": 2.0}
     ),
+    "mistral": lambda: transformers.MistralConfig(**SMALL, sliding_window=9),
+    "mistral-no-window": lambda: transformers.MistralConfig(**SMALL, sliding_window=None),
+    "qwen2": lambda: transformers.Qwen2Config(**SMALL),
+    "qwen2-sliding": lambda: transformers.Qwen2Config(
+        **SMALL, use_sliding_window=True, sliding_window=9, max_window_layers=1
+    ),
+    "qwen3": lambda: transformers.Qwen3Config(**SMALL),
+    "gemma3": lambda: transformers.Gemma3TextConfig(
+        **{**SMALL, "num_hidden_layers": 6}, sliding_window=9, query_pre_attn_scalar=24
+    ),
+    "phi3": lambda: transformers.Phi3Config(**SMALL, sliding_window=11),
+    "phi3-partial": lambda: transformers.Phi3Config(**SMALL, partial_rotary_factor=0.5),
+    "phi3-longrope": lambda: transformers.Phi3Config(**SMALL, rope_parameters=_longrope_scaling()),
+    "smollm3": lambda: transformers.SmolLM3Config(**{**SMALL, "num_hidden_layers": 5}),
+    "olmo2": lambda: transformers.Olmo2Config(**SMALL),
 }
 
 

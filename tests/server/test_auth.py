@@ -32,6 +32,8 @@ GUARDED = [
     ("GET", "/nowhere"),
 ]
 
+WRONG = [None, "key-1", "Bearer", "Bearer key-3", "Basic key-1", "Bearer key-1x", "Bearer key-1 key-1"]
+
 
 @pytest.fixture(scope="module", params=["flag", "variable"])
 def server(request: pytest.FixtureRequest, smollm2: Path) -> Iterator[ServerProcess]:

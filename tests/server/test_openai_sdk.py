@@ -64,6 +64,36 @@ def test_several_choices(client: openai.OpenAI) -> None:
     assert {choice.finish_reason for choice in completion.choices} == {"length"}
 
 
+@pytest.mark.parametrize(
+    ("stop", "text", "tokens"),
+    [("Paris", "The capital of France is ", 6), (["zzz", " of"], "The capital", 3)],
+)
+def test_stop_strings_end_the_generation(
+    stop: str | list[str], text: str, tokens: int, client: openai.OpenAI
+) -> None:
+    request = {"model": "smollm2", "messages": [QUESTION], "temperature": 0, "stop": stop}
+    completion = client.chat.completions.create(**request)
+    (choice,) = completion.choices
+    assert (choice.message.content, choice.finish_reason) == (text, "stop")
+    assert completion.usage is not None
+    # The engine stopped there too: no token after the one that completed the string.
+    assert completion.usage.completion_tokens == tokens
+    with_usage = {"stream": True, "stream_options": {"include_usage": True}}
+    chunks = list(client.chat.completions.create(**request, **with_usage))
+    assert "".join(c.delta.content or "" for chunk in chunks for c in chunk.choices) == text
+    assert chunks[-1].usage == completion.usage
+
+
+def test_bad_words_are_not_said(client: openai.OpenAI) -> None:
+    completion = client.chat.completions.create(
+        model="smollm2", messages=[QUESTION], temperature=0, max_tokens=8, extra_body={"bad_words": ["Paris"]}
+    )
+    content = completion.choices[0].message.content
+    assert content is not None
+    assert content.startswith("The capital of France is")
+    assert "Paris" not in content
+
+
 def test_logprobs(client: openai.OpenAI) -> None:
     completion = client.chat.completions.create(
         model="smollm2", messages=[QUESTION], temperature=0, max_tokens=3, logprobs=True, top_logprobs=2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -62,7 +63,7 @@ def test_a_stream_carried_by_the_client(render_client: httpx.Client, engine_clie
     assert events[-1] == "[DONE]"
     text, state, finish = "", None, None
     for event in events[:-1]:
-        chunk = httpx.Response(200, text=event).json()
+        chunk = json.loads(event)
         body = {"stream": True, "generate_chunk": chunk, "stream_state": state, "chat_request": chat}
         answer = render_client.post("/v1/chat/completions/derender", json=body).json()
         state = answer["stream_state"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 
 from dragoman.cli.values import context_length, human_integer, json_object, port
+from dragoman.config import Bounds
 
 LOG_LEVELS = ("critical", "error", "warning", "info", "debug", "trace")
 
@@ -28,6 +30,7 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("chat")
     group.add_argument("--chat-template", metavar="FILE", help="a template, or a file that holds one")
     group.add_argument("--chat-template-content-format", choices=("auto", "string", "openai"), default="auto")
+    group.add_argument("--template-engine", choices=("auto", "minijinja", "jinja2"), default="auto")
     group.add_argument("--default-chat-template-kwargs", type=json_object, default={}, metavar="JSON")
     group.add_argument("--trust-request-chat-template", action="store_true", help="from anyone")
     group.add_argument("--tool-call-parser", metavar="NAME")
@@ -46,8 +49,32 @@ def add_server_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--ssl-keyfile", metavar="FILE")
     group.add_argument("--ssl-certfile", metavar="FILE")
     group.add_argument("--log-level", choices=LOG_LEVELS, default="info")
-    group.add_argument("--max-body-bytes", type=human_integer, metavar="N", help="largest request body: 32M")
     group.add_argument("--enable-scale-out", action="store_true", help="expose render, generate and derender")
+
+
+def add_bounds_flags(parser: argparse.ArgumentParser) -> None:
+    """The limits on a request: fields of `dragoman.config.Bounds`."""
+    group = parser.add_argument_group("limits on a request")
+    for field in dataclasses.fields(Bounds):
+        flag = f"--max-{field.name.replace('_', '-')}"
+        group.add_argument(
+            flag, type=human_integer, default=field.default, metavar="N", help=LIMITS[field.name]
+        )
+
+
+LIMITS = {
+    "body_bytes": "bytes of a body: 32M",
+    "json_depth": "nesting of arrays and objects",
+    "messages": "messages of a conversation",
+    "tools": "tools of a request",
+    "prompts": "prompts of a completions request",
+    "choices": "sequences of a derender request",
+    "state_bytes": "bytes of a stream state",
+    "string_bytes": "bytes of a name, an id or a stop string",
+    "template_steps": "steps of a template run",
+    "template_bytes": "bytes that a template run may make",
+    "template_milliseconds": "time of a template run",
+}
 
 
 def add_engine_flags(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +101,7 @@ MODEL_FIELDS = (
     "max_logprobs",
     "chat_template",
     "chat_template_content_format",
+    "template_engine",
     "default_chat_template_kwargs",
     "trust_request_chat_template",
     "generation_config",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dragoman.cli.flags import add_model_flags, add_server_flags
+from dragoman.cli.flags import add_bounds_flags, add_model_flags, add_server_flags
 from dragoman.cli.start import start
 
 
@@ -16,6 +16,7 @@ def add_parser(commands: Any) -> None:
     render = kinds.add_parser("render", help="serve render and derender; needs no GPU and no torch")
     add_model_flags(render)
     add_server_flags(render)
+    add_bounds_flags(render)
     render.set_defaults(run=run)
 
 

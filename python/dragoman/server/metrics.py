@@ -1,13 +1,10 @@
-"""Prometheus metrics: requests by route and status, and what the engine counts."""
+"""Prometheus metrics of the HTTP side: requests by route and status, and how long clients wait."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 
 from dragoman.server.asgi import Application, Message, Receive, Scope, Send
 from dragoman.server.errors import ApiError, ClientGoneError, describe, send_error
@@ -40,24 +37,28 @@ class Metrics:
         self.open = Gauge(
             "dragoman:server_load", "Generating requests that are being served", registry=self.registry
         )
+        self.first_token = Histogram(
+            "vllm:time_to_first_token_seconds",
+            "Time from a request's arrival at the engine to its first token",
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self.token_gap = Histogram(
+            "vllm:inter_token_latency_seconds",
+            "Time between two outputs of a request",
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self.template_fallback = Gauge(
+            "dragoman:template_fallback",
+            "1 where the chat template is rendered by jinja2, which is slower",
+            registry=self.registry,
+        )
         self.load = 0
 
     def page(self) -> bytes:
         """The text that Prometheus reads."""
         return generate_latest(self.registry)
-
-    def watch_engine(self, gauges: Callable[[], dict[str, float]]) -> None:
-        """Adds gauges that are read when the page is asked for."""
-        self.registry.register(_Gauges(gauges))
-
-
-class _Gauges(Collector):
-    def __init__(self, read: Callable[[], dict[str, float]]) -> None:
-        self._read = read
-
-    def collect(self) -> Iterable[Metric]:
-        for name, value in self._read().items():
-            yield GaugeMetricFamily(name, name, value=value)
 
 
 class Observer:

@@ -10,8 +10,7 @@ from fastapi import FastAPI
 def describe_routes(app: FastAPI, paths: set[str], schemas: dict[str, Any]) -> None:
     """Adds the raw routes that `app` has to its OpenAPI description.
 
-    `schemas` is what `_core.request_schemas` gives: `paths` maps a path to its `request` and `response`, and
-    `schemas` holds what they refer to in `#/components/schemas`.
+    `schemas` is what `_core.request_schemas` gives: the schemas of `request` and `response` for each path.
     """
     generated = app.openapi
 
@@ -20,11 +19,8 @@ def describe_routes(app: FastAPI, paths: set[str], schemas: dict[str, Any]) -> N
         if "x-dragoman" in page:
             return page
         for path in sorted(paths):
-            shapes = schemas.get("paths", {}).get(path, {})
-            page.setdefault("paths", {})[path] = {"post": _operation(path, shapes)}
+            page.setdefault("paths", {})[path] = {"post": _operation(path, schemas.get(path, {}))}
         known = page.setdefault("components", {}).setdefault("schemas", {})
-        for name, schema in schemas.get("schemas", {}).items():
-            known.setdefault(name, schema)
         known.setdefault("ErrorResponse", ERROR_SCHEMA)
         page["x-dragoman"] = "raw routes added"
         return page

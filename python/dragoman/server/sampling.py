@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from dragoman import _core
 from dragoman.engine import SamplingParams
 from dragoman.server.errors import ApiError
 
 # Fields that this engine does not honour yet: a request that sets one is refused, not misunderstood.
 UNSUPPORTED = (
     "structured_outputs",
-    "bad_words",
     "prompt_logprob_token_ids",
     "prompt_logprob_start",
     "repetition_detection",
@@ -36,7 +37,7 @@ PLAIN = (
 )
 
 
-def engine_sampling(fields: dict[str, Any]) -> SamplingParams:
+def engine_sampling(fields: dict[str, Any], tokenizer: _core.Tokenizer) -> SamplingParams:
     """The engine's parameters of checked `sampling_params`. Raises ApiError for what it does not honour."""
     for name in UNSUPPORTED:
         if fields.get(name):
@@ -49,5 +50,22 @@ def engine_sampling(fields: dict[str, Any]) -> SamplingParams:
         logit_bias=None if not bias else {int(token): float(value) for token, value in bias.items()},
         allowed_token_ids=None if allowed is None else tuple(allowed),
         logprob_token_ids=None if not followed else tuple(followed),
+        bad_words_token_ids=bad_word_ids(fields.get("bad_words") or (), tokenizer),
         **{name: fields[name] for name in PLAIN if name in fields},
     )
+
+
+def bad_word_ids(words: Iterable[str], tokenizer: _core.Tokenizer) -> tuple[tuple[int, ...], ...]:
+    """The id sequences that spell the words, at the start of a text and after a space, as vLLM finds them.
+
+    The form after a space counts where it is as long as the other and begins with another token.
+    """
+    found: list[tuple[int, ...]] = []
+    for word in words:
+        bare = tuple(tokenizer.encode(word.lstrip()).ids.tolist())
+        spaced = tuple(tokenizer.encode(" " + word.lstrip()).ids.tolist())
+        if bare:
+            found.append(bare)
+        if bare and len(spaced) == len(bare) and spaced[0] != bare[0]:
+            found.append(spaced)
+    return tuple(found)

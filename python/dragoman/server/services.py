@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from dragoman import _core
 from dragoman.model import LoadedModel, load_model
+from dragoman.progress import progress_bar
 from dragoman.server.endpoint import Workers
+from dragoman.server.engine_metrics import EngineCollector
 from dragoman.server.metrics import Metrics
 from dragoman.server.options import ServerOptions
 from dragoman.server.running import RunningRequests
@@ -51,12 +53,16 @@ def load_services(options: ServerOptions) -> Services:
     config = model.config.to_json()
     generate_config = dataclasses.replace(model.config, tokens_only=True).to_json()
     metrics = Metrics()
+    metrics.template_fallback.set(model.template_engine == "jinja2")
+    derenderer = model.derenderer()
     engine = _load_engine(options, model) if with_engine else None
+    if engine is not None:
+        metrics.registry.register(EngineCollector(lambda: engine.stats))
     return Services(
         options=options,
         model=model,
-        renderer=model.renderer(),
-        derenderer=_core.Derenderer(model.tokenizer, config),
+        renderer=model.renderer(derenderer),
+        derenderer=derenderer,
         engine=engine,
         config=config,
         generate_config=generate_config,
@@ -75,6 +81,8 @@ def _load_engine(options: ServerOptions, model: LoadedModel) -> Engine:
     if weights is None:
         raise ValueError(f"{model.files.name} was resolved without weights")
     begin = time.perf_counter()
-    engine = Engine(EngineConfig(model=weights, max_model_len=model.config.max_model_len, **options.engine))
+    config = EngineConfig(model=weights, max_model_len=model.config.max_model_len, **options.engine)
+    with progress_bar(f"loading {model.files.name}") as show:
+        engine = Engine(config, on_layer=show)
     LOGGER.info("loaded the weights of %s in %.1f s", model.files.name, time.perf_counter() - begin)
     return engine

@@ -1,5 +1,6 @@
 """Chat templates with the semantics of HF transformers."""
 
-from dragoman.template.chat_template import ChatTemplate, Engine, Rendered
+from dragoman.template.chat_template import ChatTemplate, Rendered
+from dragoman.template.parity import Engine
 
 __all__ = ["ChatTemplate", "Engine", "Rendered"]

@@ -67,5 +67,5 @@ class ChatTemplate:
         """
         if isinstance(payload, str):
             payload = payload.encode()
-        rendered = self._template.render_json(payload, now and now.isoformat())
+        rendered = self._template.render_json(payload, None if now is None else now.isoformat())
         return Rendered(rendered.text, rendered.assistant_spans, self.engine)

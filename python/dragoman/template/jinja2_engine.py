@@ -8,9 +8,12 @@ a budget: loops and calls are counted, and output and time are capped.
 from __future__ import annotations
 
 import json
+import re
+import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import wraps
 from typing import Any
 
 import jinja2
@@ -18,15 +21,15 @@ import jinja2.ext
 import jinja2.nodes
 import jinja2.parser
 import jinja2.sandbox
+import jinja2.visitor
 
 Spans = list[tuple[int, int]]
 
 MAX_STEPS = 5_000_000
-MAX_SECONDS = 1.0
+MAX_SECONDS = 5.0
 MAX_OUTPUT = 64 * 1024 * 1024
 # Left in place of the text that an assistant turn ends in, to find where the prompt is cut.
 CONTINUE_TAG = "CONTINUE_FINAL_MESSAGE_TAG "
-REASONING_FIELDS = ("reasoning_content", "thinking", "reasoning")
 
 
 class BudgetError(jinja2.TemplateError):
@@ -54,9 +57,9 @@ class Run:
 
 
 class Environment(jinja2.sandbox.ImmutableSandboxedEnvironment):
-    """The sandbox, with every loop body and every growing operator counted."""
+    """The sandbox, with every loop body counted and everything that makes text grow measured beforehand."""
 
-    intercepted_binops = frozenset(["*", "**"])
+    intercepted_binops = frozenset(["+", "*", "**", "%"])
 
     def __init__(self) -> None:
         super().__init__(
@@ -68,34 +71,107 @@ class Environment(jinja2.sandbox.ImmutableSandboxedEnvironment):
         self.globals["strftime_now"] = self._strftime_now
         self.globals["namespace"] = Namespace
         self.globals[TICK] = lambda: self.run.tick()
+        self.globals[JOIN] = join
+        for name in WIDENING & self.filters.keys():
+            self.filters[name] = measured(self.filters[name])
 
     def _strftime_now(self, format: str) -> str:
         return (self.run.now or datetime.now()).strftime(format)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> jinja2.nodes.Template:
-        tree = super()._parse(source, name, filename)
-        for loop in tree.find_all(jinja2.nodes.For):
-            call = jinja2.nodes.Call(jinja2.nodes.Name(TICK, "load"), [], [], None, None)
-            step = jinja2.nodes.ExprStmt(call).set_lineno(loop.lineno)
-            loop.body.insert(0, step)
-            step.set_environment(self)
+        tree: jinja2.nodes.Template = Counted().visit(super()._parse(source, name, filename))
+        tree.set_environment(self)
         return tree
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """`*` and `**` on what may grow without bound. Raises BudgetError."""
-        if operator == "**" and isinstance(left, int) and isinstance(right, int):
-            if right > 0 and left.bit_length() * right > 8 * MAX_OUTPUT:
-                raise BudgetError("template makes a number that is too large")
+        """Operators whose result may be far larger than what they are given. Raises BudgetError."""
+        sizes = [len(side) if isinstance(side, SIZED) else None for side in (left, right)]
+        if operator == "+" and None not in sizes:
+            check_size(sum(size or 0 for size in sizes))
         elif operator == "*":
-            for sequence, count in ((left, right), (right, left)):
-                if isinstance(sequence, str | list | tuple) and isinstance(count, int):
-                    if len(sequence) * count > MAX_OUTPUT:
-                        raise BudgetError("template makes a text or list that is too large")
+            for size, count in ((sizes[0], right), (sizes[1], left)):
+                if size is not None and isinstance(count, int):
+                    check_size(size * count)
+        elif operator == "**" and isinstance(left, int) and isinstance(right, int):
+            check_size(left.bit_length() * max(right, 0) // 8)
+        elif operator == "%" and isinstance(left, str):
+            check_format(left)
         return super().call_binop(context, operator, left, right)
 
+    def call(self, context: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """A call; methods that widen text are measured. Raises BudgetError."""
+        if isinstance(getattr(function, "__self__", None), str):
+            if function.__name__ in WIDENING:
+                check_widths(args, kwargs)
+            elif function.__name__ in ("format", "format_map"):
+                check_format(function.__self__)
+            elif function.__name__ == "replace" and len(args) > 1 and isinstance(args[1], str):
+                check_size((len(function.__self__) + 1) * len(args[1]))
+        return super().call(context, function, *args, **kwargs)
 
-# No template can name it: the lexer takes no such name.
-TICK = "\u0001tick"
+
+# Random, so that no template can put something else in their place.
+TICK = f"tick_{secrets.token_hex(8)}"
+JOIN = f"join_{secrets.token_hex(8)}"
+SIZED = (str, list, tuple)
+# Methods and filters that pad to a width.
+WIDENING = frozenset(["center", "ljust", "rjust", "zfill", "expandtabs", "indent"])
+LONG_NUMBER = re.compile(r"\d{7}")
+
+
+class Counted(jinja2.visitor.NodeTransformer):
+    """Puts a step into every loop, and `~` into a function that measures."""
+
+    def visit_For(self, loop: jinja2.nodes.For) -> jinja2.nodes.Node:
+        self.generic_visit(loop)
+        step = jinja2.nodes.ExprStmt(_call(TICK, []))
+        loop.body.insert(0, step.set_lineno(loop.lineno))
+        return loop
+
+    def visit_Concat(self, concat: jinja2.nodes.Concat) -> jinja2.nodes.Node:
+        self.generic_visit(concat)
+        return _call(JOIN, concat.nodes).set_lineno(concat.lineno)
+
+
+def _call(name: str, arguments: list[jinja2.nodes.Expr]) -> jinja2.nodes.Call:
+    return jinja2.nodes.Call(jinja2.nodes.Name(name, "load"), arguments, [], None, None)
+
+
+def join(*parts: Any) -> str:
+    """`~`. Raises BudgetError."""
+    texts = [str(part) for part in parts]
+    check_size(sum(map(len, texts)))
+    return "".join(texts)
+
+
+def check_size(size: int) -> None:
+    """Raises BudgetError for a text, list or number that is too large to make."""
+    if size > MAX_OUTPUT:
+        raise BudgetError(f"template makes something of size {size}, limit {MAX_OUTPUT}")
+
+
+def check_widths(args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Raises BudgetError for a width that is too large."""
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, int):
+            check_size(value)
+
+
+def check_format(text: str) -> None:
+    """Raises BudgetError for a format with a width of a million or more."""
+    if LONG_NUMBER.search(text):
+        raise BudgetError("template formats to a width that is too large")
+
+
+def measured(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter whose widths are checked."""
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        check_widths(args, kwargs)
+        return function(*args, **kwargs)
+
+    return checked
 
 
 class Generation(jinja2.ext.Extension):
@@ -160,7 +236,7 @@ class Jinja2Template:
 
         Raises jinja2.TemplateError, or what Python raises inside the template.
         """
-        messages = [alias_reasoning(message) for message in payload.get("messages") or []]
+        messages = [_message(message) for message in payload.get("messages") or []]
         continued = None
         if payload.get("continue_final_message"):
             continued = mark_final_message(messages, self._source)
@@ -186,18 +262,16 @@ class Jinja2Template:
             raise BudgetError("template recursion is too deep") from None
         text = "".join(run.pieces)
         if continued is not None:
+            # The spans would count the tag.
             return cut_at_final_message(text, continued), []
         return text, run.spans
 
 
-def alias_reasoning(message: Any) -> Any:
-    """A message whose reasoning goes by any of its names has it under all that templates read."""
+def _message(message: Any) -> dict[str, Any]:
+    """A message of its own, so that it may be marked. Raises TypeError."""
     if not isinstance(message, dict):
         raise TypeError("a chat message is an object")
-    reasoning = next((message[key] for key in REASONING_FIELDS if message.get(key) is not None), None)
-    if reasoning is None:
-        return dict(message)
-    return {"thinking": reasoning, **message, "reasoning_content": reasoning}
+    return dict(message)
 
 
 def mark_final_message(messages: list[dict[str, Any]], source: str) -> str:

@@ -60,9 +60,13 @@ PROBES: list[dict[str, Any]] = [
     conversation([SYSTEM, user(PARTS)]),
     conversation([SYSTEM, user("weather?")], tools=[TOOL, TOOL]),
     conversation(CALLED, tools=[TOOL]),
-    conversation([user("a"), assistant("", tool_calls=[call("get_weather", {"town": "Oslo"})])], tools=[TOOL]),
+    conversation(
+        [user("a"), assistant("", tool_calls=[call("get_weather", {"town": "Oslo"})])], tools=[TOOL]
+    ),
     conversation([user("a"), assistant(None, tool_calls=[call("f", {})])], add_generation_prompt=False),
     conversation([user("a")], documents=[{"title": "T", "text": "Body"}]),
     conversation([{"role": "developer", "content": "d"}, user("a")]),
-    conversation([user("a"), assistant("Once upon ")], add_generation_prompt=False, continue_final_message=True),
+    conversation(
+        [user("a"), assistant("Once upon ")], add_generation_prompt=False, continue_final_message=True
+    ),
 ]

@@ -184,7 +184,7 @@ impl Run<'_> {
                 self.segment(choice, Segment::Special { id, text: &text });
                 return;
             }
-            if options.skip_special_tokens {
+            if !options.shows(id) {
                 return;
             }
         }
@@ -230,7 +230,7 @@ impl Run<'_> {
                 self.token(choice, held);
             }
         }
-        self.pipeline.detokenizer.flush(&mut choice.plain.detok, &mut self.text);
+        self.pipeline.detokenizer.finish(&mut choice.plain.detok, &mut self.text);
         self.flush_text(choice);
         let Choice { plain, reasoning, tool } = choice;
         let mut answer = Answer { run: self, plain, tool };
@@ -295,7 +295,7 @@ impl Answer<'_, '_> {
         }
         match segment {
             Segment::Text(text) => self.run.events.content(text),
-            Segment::Special { text, .. } if !options.skip_special_tokens => self.run.events.content(text),
+            Segment::Special { id, text } if options.shows(id) => self.run.events.content(text),
             Segment::Special { .. } => {}
         }
     }

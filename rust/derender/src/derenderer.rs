@@ -186,6 +186,7 @@ impl Derenderer {
             request_id,
             endpoint,
             index: generated.index,
+            max_model_len: self.config.max_model_len,
         };
         let read = match state {
             Some(state) => binding.read(state, &self.config.bounds)?,
@@ -198,7 +199,9 @@ impl Derenderer {
             let seed = seed(&[request_id.as_bytes(), &generated.index.to_le_bytes()]);
             self.fresh(options, prompt(request, chunk, 0), seed)
         };
-        let (prompt, before) = (choice.plain.prompt_tokens as usize, choice.plain.tokens as usize);
+        // As the reference: a completion's prompt may fill the context.
+        let prompt = if endpoint == "chat" { choice.plain.prompt_tokens as usize } else { 0 };
+        let before = choice.plain.tokens as usize;
         bounds::stream_length(prompt, before, generated.token_ids.len(), self.config.max_model_len)?;
         let pipeline = Pipeline { detokenizer: &self.detokenizer, options, seed: choice.plain.seed };
         let step = pipeline.push(&mut choice, &generated.token_ids, finish(generated));
@@ -221,6 +224,7 @@ impl Derenderer {
             request_id: chunk.request_id.unwrap_or_default(),
             endpoint,
             index: chunk.choices.first().map_or(0, |choice| choice.index),
+            max_model_len: self.config.max_model_len,
         };
         Ok(binding.write(&state))
     }

@@ -24,7 +24,7 @@ pub struct Detokenizer {
 /// What must be remembered between two ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Bytes that do not make a character yet: at most 3.
+    /// Bytes that do not make a character yet: at most 3, or a short run of byte tokens that is not valid so far.
     pending: Vec<u8>,
     /// Blanks that may still be taken off the start of the sequence.
     strip: u8,
@@ -47,7 +47,7 @@ impl Detokenizer {
         &self.vocabulary
     }
 
-    /// The state after a prompt. An empty prompt is the start of a sequence, where leading blanks are stripped if the
+    /// The state after a prompt. A prompt without text is the start of a sequence, where leading blanks are stripped if the
     /// tokenizer does so; a prompt that ends inside a character leaves its bytes pending.
     #[must_use]
     pub fn start(&self, prompt: &[u32]) -> State {
@@ -59,7 +59,9 @@ impl Detokenizer {
                 state.pending = utf8::incomplete_suffix(&bytes).to_vec();
             }
             Decoding::Pieces { strip } => {
-                if prompt.is_empty() {
+                let has_text =
+                    |&id: &u32| !self.vocabulary.is_special(id) && !self.vocabulary.bytes(id).is_empty();
+                if !prompt.iter().any(has_text) {
                     state.strip = u8::try_from(strip).unwrap_or(u8::MAX);
                 }
                 let run = tail.iter().rev().take_while(|&&id| self.vocabulary.is_byte(id)).count();
@@ -82,16 +84,11 @@ impl Detokenizer {
     pub fn push(&self, state: &mut State, id: u32, text: &mut String) {
         match self.vocabulary.decoding() {
             Decoding::ByteLevel => {
-                utf8::push(
-                    &mut state.pending,
-                    self.vocabulary.bytes(id),
-                    utf8::Replacement::PerSequence,
-                    text,
-                );
+                utf8::push(&mut state.pending, self.vocabulary.bytes(id), text);
             }
             Decoding::Pieces { .. } if self.vocabulary.is_byte(id) => {
                 state.strip = 0;
-                utf8::push(&mut state.pending, self.vocabulary.bytes(id), utf8::Replacement::PerByte, text);
+                utf8::push_run(&mut state.pending, self.vocabulary.bytes(id), text);
             }
             Decoding::Pieces { .. } => {
                 self.flush(state, text);
@@ -123,12 +120,18 @@ impl Detokenizer {
     /// Appends what is still pending: bytes that never became a character show as U+FFFD.
     pub fn flush(&self, state: &mut State, text: &mut String) {
         match self.vocabulary.decoding() {
-            Decoding::ByteLevel => {
-                utf8::flush(&mut state.pending, utf8::Replacement::PerSequence, text);
-            }
-            Decoding::Pieces { .. } => utf8::flush(&mut state.pending, utf8::Replacement::PerByte, text),
+            Decoding::ByteLevel => utf8::flush(&mut state.pending, text),
+            Decoding::Pieces { .. } => utf8::flush_run(&mut state.pending, text),
             Decoding::Generic => self.release_window(state, text, true),
         }
+    }
+
+    /// The output ends: the start of a character that was cut off is left out, as the reference does.
+    pub fn finish(&self, state: &mut State, text: &mut String) {
+        if utf8::is_start(&state.pending) {
+            state.pending.clear();
+        }
+        self.flush(state, text);
     }
 
     fn push_generic(&self, state: &mut State, id: u32, text: &mut String) {

@@ -14,6 +14,8 @@ pub struct State {
     /// White space at the start of the answer or after a call, which goes out only if text follows.
     blanks: String,
     has_text: bool,
+    /// Whether the answer's text so far ends in something else than white space.
+    unbroken: bool,
     /// Calls begun, and calls completed.
     pub calls: u32,
     pub complete: u32,
@@ -93,13 +95,25 @@ impl Assembler<'_> {
 
     fn content(&self, state: &mut State, text: &str, delta: &mut Delta) {
         if state.has_text || !self.trims {
-            delta.content.push_str(text);
+            Self::push(state, text, delta);
             return;
         }
         state.blanks.push_str(text);
         if state.blanks.len() > MAX_BLANKS || !state.blanks.trim().is_empty() {
             state.has_text = true;
-            delta.content.push_str(&std::mem::take(&mut state.blanks));
+            let text = std::mem::take(&mut state.blanks);
+            // Texts around a call are two texts, also where the format puts no white space between.
+            if state.unbroken && state.calls > 0 && !text.starts_with(char::is_whitespace) {
+                delta.content.push('\n');
+            }
+            Self::push(state, &text, delta);
+        }
+    }
+
+    fn push(state: &mut State, text: &str, delta: &mut Delta) {
+        if let Some(last) = text.chars().next_back() {
+            state.unbroken = !last.is_whitespace();
+            delta.content.push_str(text);
         }
     }
 }
@@ -119,7 +133,7 @@ impl Delta {
             members.insert("content".to_owned(), json!(self.content));
         }
         if !self.calls.is_empty() {
-            let calls: Vec<Value> = self.calls.into_iter().map(CallDelta::into_delta).collect();
+            let calls: Vec<Value> = self.calls.into_iter().flat_map(CallDelta::into_delta).collect();
             members.insert("tool_calls".to_owned(), Value::Array(calls));
         }
         Value::Object(members)
@@ -161,13 +175,14 @@ impl Delta {
 }
 
 impl CallDelta {
-    fn into_delta(self) -> Value {
-        match self.start {
-            Some((id, name)) => json!({
-                "id": id, "type": "function", "index": self.index,
-                "function": {"name": name, "arguments": self.arguments},
-            }),
-            None => json!({"index": self.index, "function": {"arguments": self.arguments}}),
-        }
+    /// As vLLM: the name in one entry, arguments in another.
+    fn into_delta(self) -> impl Iterator<Item = Value> {
+        let index = self.index;
+        let start = self.start.map(
+            |(id, name)| json!({"id": id, "type": "function", "index": index, "function": {"name": name}}),
+        );
+        let arguments = Some(self.arguments).filter(|text| !text.is_empty());
+        let arguments = arguments.map(|text| json!({"index": index, "function": {"arguments": text}}));
+        start.into_iter().chain(arguments)
     }
 }

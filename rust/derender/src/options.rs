@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dragoman_protocol::generation::Generation;
 use dragoman_protocol::{
-    ChatRequest, CompletionRequest, Fields, Json, Result, ServingConfig, ToolChoice, json,
+    ChatRequest, CompletionRequest, Error, Fields, Json, Result, ServingConfig, ToolChoice, json,
 };
 use serde_json::{Map, Value};
 
@@ -27,6 +27,8 @@ pub struct Parsers {
 pub struct Options {
     pub reasoning: Option<Arc<dyn AnyReasoningParser>>,
     pub tool: Option<Arc<dyn AnyToolParser>>,
+    /// The server's parser of tool calls, where the request looks for none: its markers are text then.
+    pub unused: Option<Arc<dyn AnyToolParser>>,
     pub context: Context,
     pub stops: Stops,
     /// Ids that end a generation and are no part of its text.
@@ -50,6 +52,7 @@ impl Options {
         Self {
             reasoning: None,
             tool: None,
+            unused: None,
             context: Context::default(),
             stops: Stops::default(),
             stop_ids: config.eos_token_ids.clone(),
@@ -85,12 +88,13 @@ impl Options {
         };
         Ok(Self {
             reasoning: parsers.reasoning.clone(),
+            unused: parsers.tool.clone().filter(|_| tool.is_none()),
             tool,
             context: context(&chat, config),
             include_reasoning: chat.include_reasoning,
             parallel: chat.parallel_tool_calls,
             choice: chat.tool_choice.clone(),
-            ..Self::generation(&chat.generation, config)
+            ..Self::generation(&chat.generation, config)?
         })
     }
 
@@ -100,16 +104,19 @@ impl Options {
     /// What [`CompletionRequest::parse`] refuses.
     pub fn completions(request: &Fields<'_, '_>, config: &ServingConfig) -> Result<Self> {
         let completion = CompletionRequest::parse(request, config)?;
-        Ok(Self { echo: completion.echo, ..Self::generation(&completion.generation, config) })
+        Ok(Self { echo: completion.echo, ..Self::generation(&completion.generation, config)? })
     }
 
-    fn generation(generation: &Generation, config: &ServingConfig) -> Self {
+    fn generation(generation: &Generation, config: &ServingConfig) -> Result<Self> {
+        if generation.stop.iter().any(String::is_empty) {
+            return Err(Error::bad_parameter("stop", "stop cannot hold an empty string"));
+        }
         let mut stop_ids: Vec<u32> =
             generation.stop_token_ids.iter().filter_map(|&id| u32::try_from(id).ok()).collect();
         if !generation.ignore_eos {
             stop_ids.extend(&config.eos_token_ids);
         }
-        Self {
+        Ok(Self {
             stops: Stops::new(generation.stop.clone(), generation.include_stop_str_in_output),
             stop_ids,
             include_stop: generation.include_stop_str_in_output,
@@ -118,13 +125,19 @@ impl Options {
             return_token_ids: generation.return_token_ids.unwrap_or(false),
             requested: true,
             ..Self::plain(config)
-        }
+        })
     }
 
     /// Whether some parser reads the output.
     #[must_use]
     pub fn is_parsed(&self) -> bool {
         self.reasoning.is_some() || self.tool.is_some()
+    }
+
+    /// Whether a special token is text: where no calls are looked for, a call that was written is text, all of it.
+    #[must_use]
+    pub fn shows(&self, id: u32) -> bool {
+        !self.skip_special_tokens || self.unused.as_ref().is_some_and(|parser| parser.is_marker(id))
     }
 
     /// Whether the request forced a call, and some parser looks for it.
@@ -147,6 +160,9 @@ impl Options {
 }
 
 fn forced(native: Arc<dyn AnyToolParser>, form: Form, build: Build<'_>) -> Arc<dyn AnyToolParser> {
+    if native.is_native_only() {
+        return native;
+    }
     Arc::new(Forced::new(native, form, build))
 }
 

@@ -30,6 +30,8 @@ pub struct Binding<'b> {
     pub request_id: &'b str,
     pub endpoint: &'b str,
     pub index: i64,
+    /// What the fields of a foreign state are bounded by.
+    pub max_model_len: usize,
 }
 
 impl Binding<'_> {
@@ -57,7 +59,7 @@ impl Binding<'_> {
     /// A bad-request error for a state that is too long, of another version, altered, or not of this stream.
     pub fn read(&self, state: &Fields<'_, '_>, limits: &Bounds) -> Result<Option<Vec<u8>>> {
         let refuse = |why: &str| Err(Error::bad_parameter("stream_state", format!("stream_state {why}")));
-        check_foreign(state, limits)?;
+        check_foreign(state, self.max_model_len)?;
         let Some(text) = state.string("s")? else { return Ok(None) };
         bounds::state_bytes(text.len(), limits)?;
         if state.integer("v")? != Some(VERSION) {
@@ -74,8 +76,8 @@ impl Binding<'_> {
     }
 }
 
-/// Fields of vLLM's own state are accepted and ignored, within bounds on their types and size.
-fn check_foreign(state: &Fields<'_, '_>, limits: &Bounds) -> Result<()> {
+/// Fields of vLLM's own state are accepted and ignored, where they are what vLLM accepts.
+fn check_foreign(state: &Fields<'_, '_>, max_model_len: usize) -> Result<()> {
     for key in ["prefix_offset", "read_offset", "logprob_text_offset"] {
         if let Some(number) = state.integer(key)? {
             bounds::token_count(&state.path(key), number)?;
@@ -84,21 +86,25 @@ fn check_foreign(state: &Fields<'_, '_>, limits: &Bounds) -> Result<()> {
     for key in ["role_sent", "tools_streamed"] {
         state.boolean(key)?;
     }
-    for key in ["prev_tokens", "last_tool_call_ids"] {
+    for key in ["prev_tokens", "last_tool_call_ids", "output_token_ids", "output_chunk_lens"] {
         if let Some(items) = state.list(key)? {
-            bounds::count(&state.path(key), items.len(), limits.state_bytes)?;
+            bounds::id_count(&state.path(key), items.len(), max_model_len)?;
         }
-        state.strings(key)?;
     }
-    for key in ["output_token_ids", "output_chunk_lens", "logprob_context_token_ids"] {
-        if let Some(items) = state.list(key)? {
-            bounds::count(&state.path(key), items.len(), limits.state_bytes)?;
-            for item in items {
-                let path = state.path(key);
-                let number = dragoman_protocol::fields::integer(item, &path)?;
-                bounds::token_count(&path, number)?;
-            }
-        }
+    state.strings("prev_tokens")?;
+    state.strings("last_tool_call_ids")?;
+    let context = state.list("logprob_context_token_ids")?.unwrap_or_default();
+    bounds::count(&state.path("logprob_context_token_ids"), context.len(), 4)?;
+    let ids = state.token_ids("output_token_ids")?.unwrap_or_default();
+    let lengths = state.token_ids("output_chunk_lens")?.unwrap_or_default();
+    let sum: u64 = lengths.iter().copied().map(u64::from).sum();
+    if lengths.contains(&0) || sum != ids.len() as u64 {
+        let path = state.path("output_chunk_lens");
+        let count = ids.len();
+        return Err(Error::validation(
+            &path,
+            format!("{path} must be above 0 and sum up to the {count} output_token_ids"),
+        ));
     }
     Ok(())
 }

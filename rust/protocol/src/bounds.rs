@@ -22,6 +22,14 @@ pub struct Bounds {
     pub choices: usize,
     /// Bytes of a derender stream state.
     pub state_bytes: usize,
+    /// Bytes of a name, an id, a role, a stop string or a bad word. Texts are bounded by body and context.
+    pub string_bytes: usize,
+    /// Steps of one run of a chat template.
+    pub template_steps: u64,
+    /// Bytes of text that one run of a chat template may make.
+    pub template_bytes: usize,
+    /// Milliseconds that one run of a chat template may take.
+    pub template_milliseconds: u64,
 }
 
 impl Default for Bounds {
@@ -34,6 +42,10 @@ impl Default for Bounds {
             prompts: 1024,
             choices: 128,
             state_bytes: 128 << 10,
+            string_bytes: 64 << 10,
+            template_steps: 5_000_000,
+            template_bytes: 64 << 20,
+            template_milliseconds: 5000,
         }
     }
 }
@@ -95,6 +107,18 @@ pub fn count(path: &str, count: usize, limit: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::validation(path, format!("{path} has {count} items; at most {limit} are accepted")))
+}
+
+/// Refuses a name, an id, a stop string or the like of more bytes than the limit.
+///
+/// # Errors
+/// A validation error that names the length and the limit.
+pub fn string_bytes(path: &str, text: &str, limits: &Bounds) -> Result<()> {
+    if text.len() <= limits.string_bytes {
+        return Ok(());
+    }
+    let message = format!("{path} has {} bytes; at most {} are accepted", text.len(), limits.string_bytes);
+    Err(Error::validation(path, message))
 }
 
 /// Refuses an id that the model does not know.

@@ -1,7 +1,7 @@
 //! The chat completions request.
 
 use crate::generation::Generation;
-use crate::{Error, Fields, Json, Result, ServingConfig, bounds, fields};
+use crate::{Bounds, Error, Fields, Json, Result, ServingConfig, bounds, fields};
 
 /// A chat request, checked. The messages stay JSON: the renderer brings them into the template's form.
 #[derive(Debug, Clone)]
@@ -49,12 +49,12 @@ impl<'v, 'a> ChatRequest<'v, 'a> {
         let messages = fields::list(from.required("messages")?, &from.path("messages"))?;
         bounds::count(&from.path("messages"), messages.len(), config.bounds.messages)?;
         for (index, message) in messages.iter().enumerate() {
-            crate::message::check(message, &from.path(&format!("messages.{index}")))?;
+            crate::message::check(message, &from.path(&format!("messages.{index}")), &config.bounds)?;
         }
-        let generation = Generation::parse(from, false)?;
+        let generation = Generation::parse(from, false, &config.bounds)?;
         let tools = from.list("tools")?;
         for (index, tool) in tools.unwrap_or_default().iter().enumerate() {
-            check_tool(tool, from.path(&format!("tools.{index}")))?;
+            check_tool(tool, from.path(&format!("tools.{index}")), &config.bounds)?;
         }
         bounds::count(&from.path("tools"), tools.map_or(0, <[_]>::len), config.bounds.tools)?;
         let reasoning_effort = from.string("reasoning_effort")?;
@@ -179,7 +179,7 @@ fn tool_choice(from: &Fields<'_, '_>, tools: bool) -> Result<ToolChoice> {
     })
 }
 
-fn check_tool(tool: &Json<'_>, path: String) -> Result<()> {
+fn check_tool(tool: &Json<'_>, path: String, limits: &Bounds) -> Result<()> {
     let tool = Fields::of(tool, path)?;
     if let Some(kind) = tool.raw("type")
         && crate::json::as_str(kind) != Some("function")
@@ -187,7 +187,8 @@ fn check_tool(tool: &Json<'_>, path: String) -> Result<()> {
         return Err(fields::wrong(&tool.path("type"), "\"function\"", kind));
     }
     let function = Fields::of(tool.required("function")?, tool.path("function"))?;
-    fields::string(function.required("name")?, &function.path("name"))?;
+    let name = fields::string(function.required("name")?, &function.path("name"))?;
+    bounds::string_bytes(&function.path("name"), name, limits)?;
     function.string("description")?;
     function.object("parameters")?;
     function.boolean("strict")?;

@@ -29,7 +29,7 @@ impl<'v> CompletionRequest<'v> {
     /// A validation error on the first field at fault; a bad-request error where fields contradict each other.
     pub fn parse(from: &Fields<'v, '_>, config: &ServingConfig) -> Result<Self> {
         let prompts = prompts(from, config)?;
-        let mut generation = Generation::parse(from, true)?;
+        let mut generation = Generation::parse(from, true, &config.bounds)?;
         generation.max_tokens.get_or_insert(DEFAULT_MAX_TOKENS);
         let echo = from.boolean("echo")?.unwrap_or(false);
         let logprobs = from.integer("logprobs")?;

@@ -1,7 +1,7 @@
 //! The bodies of `/v1/chat/completions/derender` and `/v1/completions/derender`.
 
 use crate::fields::{self, join};
-use crate::generate_response::{GenerateResponse, bounded_ids};
+use crate::generate_response::{GenerateResponse, prompt_ids};
 use crate::{Error, Fields, Json, Result, ServingConfig, bounds};
 
 /// What there is to derender.
@@ -109,13 +109,13 @@ fn prompt_token_ids(
     let path = "prompt_token_ids";
     let Some(value) = body.some(path) else { return Ok(Vec::new()) };
     if single {
-        return Ok(vec![Some(bounded_ids(value, path, config)?)]);
+        return Ok(vec![Some(prompt_ids(value, path, config)?)]);
     }
     let prompts = fields::list(value, path)?;
     bounds::count(path, prompts.len(), config.bounds.prompts)?;
     let prompt = |(index, ids): (usize, &Json<'_>)| match ids {
         Json::Null => Ok(None),
-        ids => bounded_ids(ids, &join(path, &index.to_string()), config).map(Some),
+        ids => prompt_ids(ids, &join(path, &index.to_string()), config).map(Some),
     };
     prompts.iter().enumerate().map(prompt).collect()
 }

@@ -77,7 +77,7 @@ impl<'v, 'a> GenerateResponse<'v, 'a> {
         };
         let prompt_token_ids = fields.some("prompt_token_ids");
         let prompt_token_ids = prompt_token_ids
-            .map(|ids| bounded_ids(ids, &fields.path("prompt_token_ids"), config))
+            .map(|ids| prompt_ids(ids, &fields.path("prompt_token_ids"), config))
             .transpose()?;
         let prompt_logprobs = fields.some("prompt_logprobs");
         if let Some(entries) = prompt_logprobs {
@@ -158,6 +158,15 @@ pub fn bounded_ids(value: &Json<'_>, path: &str, config: &ServingConfig) -> Resu
     Ok(ids)
 }
 
+/// Ids of a prompt: as many as the context holds. Those that no token has stand for no text.
+///
+/// # Errors
+/// Validation errors, and the bound on their count.
+pub fn prompt_ids(value: &Json<'_>, path: &str, config: &ServingConfig) -> Result<Vec<u32>> {
+    bounds::id_count(path, fields::list(value, path)?.len(), config.max_model_len)?;
+    fields::token_ids(value, path)
+}
+
 fn logprob_content(fields: &Fields<'_, '_>, config: &ServingConfig) -> Result<Option<Vec<TokenLogProbs>>> {
     let Some(entries) = fields.list("content")? else { return Ok(None) };
     let path = fields.path("content");
@@ -185,7 +194,8 @@ fn logprob(fields: &Fields<'_, '_>, config: &ServingConfig) -> Result<LogProb> {
     let token_id = fields::token_id(fields.required("token_id")?, || path.clone())?;
     bounds::token_id(&path, token_id, config.vocab_size)?;
     let logprob = match fields.required("logprob")? {
-        Json::Float(number) if !number.is_finite() => FLOOR,
+        // A token that sampling masked out has no probability at all.
+        Json::Float(number) if *number == f64::NEG_INFINITY => FLOOR,
         value => fields::number(value, &fields.path("logprob"))?,
     };
     Ok(LogProb { token_id, logprob: logprob.max(FLOOR) })

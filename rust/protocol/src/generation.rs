@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use crate::generate::cache_salt;
-use crate::sampling::{OutputKind, integers, logit_bias, raw, string_or_strings};
+use crate::sampling::{GREEDY_BELOW, OutputKind, integers, logit_bias, raw, string_or_strings};
 use crate::{
-    DefaultSampling, Error, Fields, Json, Result, SamplingParams, StreamOptions, StructuredOutputs, fields,
+    Bounds, DefaultSampling, Error, Fields, Json, Result, SamplingParams, StreamOptions, StructuredOutputs,
+    bounds, fields,
 };
 
 /// Which end of a prompt is cut off.
@@ -71,7 +72,7 @@ impl Generation {
     ///
     /// # Errors
     /// A validation error on the first field at fault; a bad-request error where fields contradict each other.
-    pub fn parse(from: &Fields<'_, '_>, add_special_tokens: bool) -> Result<Self> {
+    pub fn parse(from: &Fields<'_, '_>, add_special_tokens: bool, limits: &Bounds) -> Result<Self> {
         let generation = Self {
             model: from.string("model")?.map(str::to_owned),
             request_id: from
@@ -119,6 +120,12 @@ impl Generation {
             repetition_detection: raw(from, "repetition_detection")?,
         };
         generation.check(from)?;
+        let id = ("request_id", generation.request_id.as_ref());
+        let stops = generation.stop.iter().map(|text| ("stop", Some(text)));
+        let words = generation.bad_words.iter().map(|text| ("bad_words", Some(text)));
+        for (key, text) in std::iter::once(id).chain(stops).chain(words) {
+            bounds::string_bytes(&from.path(key), text.map_or("", String::as_str), limits)?;
+        }
         Ok(generation)
     }
 
@@ -145,7 +152,7 @@ impl Generation {
     /// A bad-request error for a value out of its range.
     pub fn sampling(&self, defaults: &DefaultSampling, max_tokens: Option<i64>) -> Result<SamplingParams> {
         let plain = SamplingParams::default();
-        let params = SamplingParams {
+        let mut params = SamplingParams {
             n: self.n,
             presence_penalty: self.presence_penalty,
             frequency_penalty: self.frequency_penalty,
@@ -179,6 +186,10 @@ impl Generation {
             ..plain
         };
         params.check()?;
+        if params.temperature < GREEDY_BELOW {
+            // Greedy: nothing else has a say.
+            (params.top_p, params.top_k, params.min_p) = (plain.top_p, plain.top_k, plain.min_p);
+        }
         Ok(params)
     }
 

@@ -1,22 +1,26 @@
 //! The shape of a chat message.
 
-use crate::{Error, Fields, Json, Result, fields, json};
+use crate::{Bounds, Error, Fields, Json, Result, bounds, fields, json};
 
 /// Checks what a message must have whatever its role: a role, and content of a known kind.
 ///
 /// # Errors
 /// A validation error with the path of the field at fault.
-pub fn check(message: &Json<'_>, path: &str) -> Result<()> {
+pub fn check(message: &Json<'_>, path: &str, limits: &Bounds) -> Result<()> {
     let message = Fields::of(message, path.to_owned())?;
-    fields::string(message.required("role")?, &message.path("role"))?;
+    let role = fields::string(message.required("role")?, &message.path("role"))?;
+    bounds::string_bytes(&message.path("role"), role, limits)?;
     match message.some("content") {
         None | Some(Json::Str(_) | Json::Array(_)) => {}
         Some(other) => {
             return Err(fields::wrong(&message.path("content"), "a string or a list of parts", other));
         }
     }
-    for key in ["name", "tool_call_id", "reasoning", "reasoning_content", "refusal"] {
+    for key in ["reasoning", "reasoning_content", "refusal"] {
         message.string(key)?;
+    }
+    for key in ["name", "tool_call_id"] {
+        bounds::string_bytes(&message.path(key), message.string(key)?.unwrap_or_default(), limits)?;
     }
     for (index, call) in message.list("tool_calls")?.unwrap_or_default().iter().enumerate() {
         check_call(call, message.path(&format!("tool_calls.{index}")))?;

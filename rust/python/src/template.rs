@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use dragoman_protocol::{Json, json};
 use dragoman_render::{Compile, Fallback};
-use dragoman_template::{Budget, ChatTemplate, TemplateError, TemplateInput};
+use dragoman_template::{
+    Budget, NaiveDateTime, TemplateError, TemplateInput, alias_reasoning, drop_null_fields,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -32,9 +34,9 @@ impl Template {
             }
             _ => Vec::new(),
         };
-        let built_in = enter(py, || ChatTemplate::new(source, &tokens))?;
         let fallback = fallback.map(|render| Arc::new(Jinja2 { render }) as Arc<dyn Fallback>);
-        Ok(Self { inner: dragoman_render::Template::new(built_in, fallback) })
+        let inner = enter(py, || dragoman_render::Template::new(source, &tokens, fallback))?;
+        Ok(Self { inner })
     }
 
     #[getter]
@@ -42,8 +44,12 @@ impl Template {
         self.inner.has_generation_blocks()
     }
 
-    fn render_json(&self, py: Python<'_>, payload: &[u8]) -> PyResult<Rendered> {
+    /// Renders an input given as JSON: see `dragoman.ChatTemplate.render_json`.
+    #[pyo3(signature = (payload, now = None))]
+    fn render_json(&self, py: Python<'_>, payload: &[u8], now: Option<&str>) -> PyResult<Rendered> {
         let payload = parse(payload)?;
+        let now = now.or_else(|| json::get_some(&payload, "now").and_then(json::as_str));
+        let now = now.map(time).transpose()?;
         let kwargs = match json::get(&payload, "kwargs") {
             Some(Json::Object(members)) => json::unique_members(members)
                 .into_iter()
@@ -52,19 +58,28 @@ impl Template {
             _ => Vec::new(),
         };
         let flag = |key: &str| matches!(json::get(&payload, key), Some(Json::Bool(true)));
-        let empty = json::array(Vec::new());
+        let mut messages =
+            json::get(&payload, "messages").cloned().unwrap_or_else(|| json::array(Vec::new()));
+        if flag("normalize") {
+            messages = drop_null_fields(&messages);
+        }
+        let messages = alias_reasoning(&messages);
         let input = TemplateInput {
-            messages: json::get(&payload, "messages").unwrap_or(&empty),
+            messages: &messages,
             tools: json::get_some(&payload, "tools"),
             documents: json::get_some(&payload, "documents"),
             add_generation_prompt: flag("add_generation_prompt"),
             continue_final_message: flag("continue_final_message"),
             kwargs: &kwargs,
-            now: None,
+            now,
         };
         let rendered = enter(py, || self.inner.render(&input, &Budget::default()))?;
         Ok(Rendered { text: rendered.text, assistant_spans: rendered.assistant_spans })
     }
+}
+
+fn time(text: &str) -> PyResult<NaiveDateTime> {
+    text.parse().map_err(|error| PyValueError::new_err(format!("now: {text:?} is no ISO 8601 time: {error}")))
 }
 
 fn parse(text: &[u8]) -> PyResult<Json<'_>> {
@@ -105,6 +120,7 @@ fn payload(input: &TemplateInput<'_>) -> dragoman_protocol::Result<Vec<u8>> {
         ("add_generation_prompt".into(), Json::Bool(input.add_generation_prompt)),
         ("continue_final_message".into(), Json::Bool(input.continue_final_message)),
         ("kwargs".into(), json::object(kwargs)),
+        ("now".into(), input.now.map_or(Json::Null, |now| Json::Str(now.to_string().into()))),
     ];
     json::to_bytes(&json::Serialized(&json::object(members)))
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use dragoman_render::assistant_mask;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -82,5 +83,17 @@ impl Encoding {
     #[getter]
     fn offsets(&self, py: Python<'_>) -> Py<PyArray2<u32>> {
         self.offsets.clone_ref(py)
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "extracted from a Python object")]
+    fn assistant_mask<'py>(
+        &self,
+        py: Python<'py>,
+        spans: Vec<(usize, usize)>,
+    ) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let flat = self.offsets.bind(py).to_vec()?;
+        let offsets: Vec<[u32; 2]> = flat.as_chunks().0.to_vec();
+        let mask = py.detach(|| assistant_mask(&spans, &offsets, offsets.len()));
+        Ok(PyArray1::from_vec(py, mask))
     }
 }

@@ -7,13 +7,14 @@ use dragoman_protocol::{
 use dragoman_template::{Rendered, TemplateInput};
 
 use crate::mask::assistant_mask;
-use crate::messages::conversation;
+use crate::messages::{Form, conversation};
 use crate::prompt::Prompt;
 use crate::tool_grammar::tool_grammar;
 use crate::variables::{Asked, Variables, variables};
 use crate::{Renderer, error};
 
 /// What an API that is converted to a chat request changes in the answer.
+#[expect(clippy::struct_excessive_bools, reason = "each API is a constant of these switches")]
 pub struct Style {
     pub id_prefix: &'static str,
     /// Whether `max_tokens` is kept within what the context leaves. The Messages API always says it, and it
@@ -23,11 +24,18 @@ pub struct Style {
     pub tools_need_parser: bool,
     /// Whether the answer says if the prompt ends the reasoning.
     pub tells_reasoning: bool,
+    /// Whether extra_args are there although empty.
+    pub always_extra_args: bool,
 }
 
 /// The chat completions API itself.
-pub const CHAT: Style =
-    Style { id_prefix: "chatcmpl-", limit_max_tokens: true, tools_need_parser: true, tells_reasoning: true };
+pub const CHAT: Style = Style {
+    id_prefix: "chatcmpl-",
+    limit_max_tokens: true,
+    tools_need_parser: true,
+    tells_reasoning: true,
+    always_extra_args: false,
+};
 
 impl Renderer {
     /// Renders the body of `/v1/chat/completions/render`; `request_id` is the header's.
@@ -84,6 +92,9 @@ impl Renderer {
             sampling_params.structured_outputs =
                 tool_grammar(self.config.tool_call_parser.as_deref(), &request)?;
         }
+        if style.always_extra_args && sampling_params.extra_args.is_none() {
+            sampling_params.extra_args = Some(to_raw(&json::object(Vec::new()))?);
+        }
         let (reasoning_ended, reasoning_parser_kwargs) = self.reasoning(&request, &prompt, &variables)?;
         Ok(GenerateRequest {
             request_id: Self::request_id(style.id_prefix, request_id, generation.request_id.as_deref()),
@@ -96,14 +107,16 @@ impl Renderer {
             model: generation.model.clone(),
             reasoning_ended: reasoning_ended.filter(|_| style.tells_reasoning),
             reasoning_parser_kwargs,
-            return_token_ids: generation.return_token_ids,
+            // The derenderer reads it from the request itself.
+            return_token_ids: None,
             output_mode: OutputMode::Tokens,
             stream: generation.stream,
             stream_options: generation.stream_options,
             cache_salt: generation.cache_salt.clone(),
             priority: generation.priority,
-            kv_transfer_params: generation.kv_transfer_params.clone(),
-            ec_transfer_params: generation.ec_transfer_params.clone(),
+            // They travel in the sampling parameters' extra_args.
+            kv_transfer_params: None,
+            ec_transfer_params: None,
             parse_context: None,
         })
     }
@@ -127,8 +140,12 @@ impl Renderer {
                 reasoning_effort: request.reasoning_effort.as_deref(),
             },
         )?;
-        let messages =
-            conversation(request.messages, self.content_format(&template), self.config.model_name())?;
+        let form = Form {
+            content: self.content_format(&template),
+            developer: template.knows_developer(),
+            model: self.config.model_name(),
+        };
+        let messages = conversation(request.messages, &form)?;
         let tools = request.tools.map(crate::tools::tools);
         let input = TemplateInput {
             messages: &messages,

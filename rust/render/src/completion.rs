@@ -64,15 +64,16 @@ impl Renderer {
             model: generation.model.clone(),
             reasoning_ended: None,
             reasoning_parser_kwargs: None,
-            // The derenderer reads it from the completions request itself.
+            // The derenderer reads it from the request itself.
             return_token_ids: None,
             output_mode: OutputMode::Tokens,
             stream: generation.stream,
             stream_options: generation.stream_options,
             cache_salt: generation.cache_salt.clone(),
             priority: generation.priority,
-            kv_transfer_params: generation.kv_transfer_params.clone(),
-            ec_transfer_params: generation.ec_transfer_params.clone(),
+            // They travel in the sampling parameters' extra_args.
+            kv_transfer_params: None,
+            ec_transfer_params: None,
             parse_context: None,
         })
     }

@@ -20,6 +20,7 @@ mod tool_grammar;
 mod tools;
 mod variables;
 
+pub use mask::assistant_mask;
 pub use parsers::Reasoning;
 pub use renderer::{Parts, Renderer};
 pub use template::{Compile, Fallback, RequestTemplates, Template};

@@ -2,11 +2,14 @@
 
 /// 1 for every token that overlaps one of `spans`, 0 for the others.
 ///
-/// `spans` and `offsets` are half-open ranges of code points, spans in ascending order. The mask is as long as
-/// `length`, the number of ids: missing offsets count as 0, surplus ones are cut off.
+/// `spans` and `offsets` are half-open ranges of code points. The mask is as long as `length`, the number of ids:
+/// missing offsets count as 0, surplus ones are cut off.
 #[must_use]
 pub fn assistant_mask(spans: &[(usize, usize)], offsets: &[[u32; 2]], length: usize) -> Vec<u8> {
     let mut mask = Vec::with_capacity(length);
+    // Inner blocks end, and so come, before the ones around them.
+    let mut spans = spans.to_vec();
+    spans.sort_unstable();
     let mut next = 0;
     for &[start, end] in offsets.iter().take(length) {
         let (start, end) = (start as usize, end as usize);

@@ -8,22 +8,39 @@ use dragoman_template::ContentFormat;
 
 use crate::content::content;
 
+/// What a template expects of messages.
+pub struct Form<'m> {
+    pub content: ContentFormat,
+    /// Whether the template knows the developer role; elsewhere developer messages are system messages.
+    pub developer: bool,
+    /// The model's name, for error messages.
+    pub model: &'m str,
+}
+
 /// The conversation as a list of template messages.
 ///
 /// # Errors
 /// A bad-request error for an empty conversation, for content that cannot be used and for tool-call
 /// arguments that are no JSON object.
-pub fn conversation<'a>(messages: &[Json<'a>], format: ContentFormat, model: &str) -> Result<Json<'a>> {
+pub fn conversation<'a>(messages: &[Json<'a>], form: &Form<'_>) -> Result<Json<'a>> {
     if messages.is_empty() {
         return Err(Error::bad_request("a chat needs at least one message, and messages is empty"));
     }
-    let entries = messages.iter().enumerate().map(|(index, value)| one(value, index, format, model));
+    let entries = messages.iter().enumerate().map(|(index, value)| one(value, index, form));
     Ok(json::array(entries.collect::<Result<_>>()?))
 }
 
-fn one<'a>(source: &Json<'a>, index: usize, format: ContentFormat, model: &str) -> Result<Json<'a>> {
-    let role = message::role(source);
-    let text = content(json::get(source, "content"), format, model, &format!("messages.{index}.content"))?;
+fn one<'a>(source: &Json<'a>, index: usize, form: &Form<'_>) -> Result<Json<'a>> {
+    let role = match message::role(source) {
+        "developer" if !form.developer => "system",
+        role => role,
+    };
+    let text = content(
+        json::get(source, "content"),
+        form.content,
+        form.model,
+        &format!("messages.{index}.content"),
+    )?;
     let mut entry = vec![("role".into(), Json::Str(role.to_owned().into())), ("content".into(), text)];
     if role == "assistant" {
         if let Some(Json::Array(calls)) = json::get(source, "tool_calls")
@@ -66,6 +83,8 @@ fn tool_call<'a>(call: &Json<'a>, index: usize, place: usize) -> Result<Json<'a>
             .into_static(),
         Some(other) => other.clone(),
     };
+    // Valid JSON that is no object stands for no arguments: templates walk a mapping.
+    let arguments = if matches!(arguments, Json::Object(_)) { arguments } else { json::object(Vec::new()) };
     let Json::Object(function) = function else { return Ok(call.clone()) };
     let function = replaced(function, "arguments", arguments);
     Ok(replaced(members, "function", function))

@@ -1,6 +1,7 @@
 //! The renderer of one served model.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use dragoman_protocol::{Error, Result, ServingConfig};
 use dragoman_template::{Budget, ContentFormat};
@@ -30,7 +31,13 @@ impl Renderer {
     /// A renderer.
     #[must_use]
     pub fn new(tokenizer: Arc<Tokenizer>, config: Arc<ServingConfig>, parts: Parts) -> Self {
-        Self { tokenizer, config, parts, budget: Budget::default() }
+        let limits = &config.bounds;
+        let budget = Budget {
+            fuel: limits.template_steps,
+            output_bytes: limits.template_bytes,
+            time: Duration::from_millis(limits.template_milliseconds),
+        };
+        Self { tokenizer, config, parts, budget }
     }
 
     /// The template for a request that may bring its own.

@@ -6,8 +6,13 @@ use crate::Renderer;
 use crate::chat::{CHAT, Style};
 use crate::convert::{Members, function, json_schema, message, named_choice, text_part, tool_call};
 
-const RESPONSES: Style =
-    Style { id_prefix: "resp_", tools_need_parser: false, tells_reasoning: false, ..CHAT };
+const RESPONSES: Style = Style {
+    id_prefix: "resp_",
+    tools_need_parser: false,
+    tells_reasoning: false,
+    always_extra_args: true,
+    ..CHAT
+};
 
 /// Fields that mean the same in a chat request.
 const SAME: [(&str, &str); 17] = [

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use dragoman_protocol::Json;
 use dragoman_template::{Budget, ChatTemplate, ContentFormat, Rendered, TemplateError, TemplateInput};
 
 /// An engine outside this crate (CPython's jinja2), for a template that the built-in one gets wrong.
@@ -17,27 +18,49 @@ pub trait Fallback: Send + Sync {
 /// A chat template.
 #[derive(Clone)]
 pub struct Template {
-    built_in: Arc<ChatTemplate>,
+    /// None where the built-in engine cannot read the source: then there is a fallback.
+    built_in: Option<Arc<ChatTemplate>>,
     fallback: Option<Arc<dyn Fallback>>,
+    source: Arc<str>,
 }
 
 impl Template {
-    /// A template that the built-in engine renders, or `fallback` where it is given.
+    /// The template of `source`, which the built-in engine renders, or `fallback` where it is given.
+    ///
+    /// # Errors
+    /// A syntax error, where there is no fallback.
+    pub fn new(
+        source: &str,
+        special_tokens: &[(String, Json<'static>)],
+        fallback: Option<Arc<dyn Fallback>>,
+    ) -> Result<Self, TemplateError> {
+        let built_in = match ChatTemplate::new(source, special_tokens) {
+            Ok(template) => Some(Arc::new(template)),
+            Err(_) if fallback.is_some() => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Self { built_in, fallback, source: source.into() })
+    }
+
+    /// Whether the template has something to say on developer messages.
     #[must_use]
-    pub fn new(built_in: ChatTemplate, fallback: Option<Arc<dyn Fallback>>) -> Self {
-        Self { built_in: Arc::new(built_in), fallback }
+    pub fn knows_developer(&self) -> bool {
+        self.source.contains("developer")
     }
 
     /// Whether the template marks what an assistant wrote.
     #[must_use]
     pub fn has_generation_blocks(&self) -> bool {
-        self.built_in.has_generation_blocks()
+        match &self.built_in {
+            Some(template) => template.has_generation_blocks(),
+            None => self.source.contains("endgeneration"),
+        }
     }
 
     /// How the template reads message content.
     #[must_use]
     pub fn content_format(&self) -> ContentFormat {
-        self.built_in.content_format()
+        self.built_in.as_ref().map_or(ContentFormat::String, |template| template.content_format())
     }
 
     /// Renders a conversation.
@@ -45,9 +68,10 @@ impl Template {
     /// # Errors
     /// What the template raises, and the budget.
     pub fn render(&self, input: &TemplateInput<'_>, budget: &Budget) -> Result<Rendered, TemplateError> {
-        match &self.fallback {
-            Some(fallback) => fallback.render(input),
-            None => self.built_in.render(input, budget),
+        match (&self.fallback, &self.built_in) {
+            (Some(fallback), _) => fallback.render(input),
+            (None, Some(template)) => template.render(input, budget),
+            (None, None) => Err(TemplateError::Raised("no engine can read the template".to_owned())),
         }
     }
 }

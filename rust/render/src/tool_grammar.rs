@@ -16,9 +16,8 @@ pub fn tool_grammar(
 ) -> Result<Option<StructuredOutputs>> {
     let (Some(parser), Some(tools)) = (parser, request.tools) else { return Ok(None) };
     let demanded: Vec<&Json<'_>> = match &request.tool_choice {
-        ToolChoice::None => return Ok(None),
         ToolChoice::Auto if tools.iter().any(is_strict) => tools.iter().collect(),
-        ToolChoice::Auto => return Ok(None),
+        ToolChoice::None | ToolChoice::Auto => return Ok(None),
         ToolChoice::Required => tools.iter().collect(),
         ToolChoice::Named(name) => tools.iter().filter(|tool| tool_name(tool) == Some(name)).collect(),
     };

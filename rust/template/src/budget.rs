@@ -25,7 +25,7 @@ impl Default for Budget {
     /// Far beyond what a real conversation needs (a thousand turns take about 200,000 steps), and still
     /// over in under a second.
     fn default() -> Self {
-        Self { fuel: 5_000_000, output_bytes: 64 << 20, time: Duration::from_secs(1) }
+        Self { fuel: 5_000_000, output_bytes: 16 << 20, time: Duration::from_secs(1) }
     }
 }
 

@@ -49,6 +49,7 @@ pub struct TemplateInput<'a> {
 pub struct Rendered {
     pub text: String,
     /// What `{% generation %}` blocks wrote: code points `[start, end)`, in the order in which the blocks end.
+    /// Empty with [`TemplateInput::continue_final_message`].
     pub assistant_spans: Vec<(usize, usize)>,
 }
 
@@ -90,7 +91,7 @@ impl ChatTemplate {
     /// budget was exceeded.
     pub fn render(&self, input: &TemplateInput<'_>, budget: &Budget) -> Result<Rendered, TemplateError> {
         let (messages, continued) = if input.continue_final_message {
-            let (messages, continued) = self.tag_final_message(from_json(input.messages))?;
+            let (messages, continued) = self.tag_final_message(&from_json(input.messages))?;
             (messages, Some(continued))
         } else {
             (from_json(input.messages), None)
@@ -110,23 +111,30 @@ impl ChatTemplate {
             (Arc::from("add_generation_prompt"), Value::Bool(input.add_generation_prompt)),
         ];
         // The last of a name wins.
-        variables.extend(self.special_tokens.iter().map(|(name, value)| (Arc::clone(name), from_json(value))));
-        variables.extend(input.kwargs.iter().map(|(name, value)| (Arc::from(name.as_str()), from_json(value))));
+        variables
+            .extend(self.special_tokens.iter().map(|(name, value)| (Arc::clone(name), from_json(value))));
+        variables
+            .extend(input.kwargs.iter().map(|(name, value)| (Arc::from(name.as_str()), from_json(value))));
         for (_, value) in &variables {
             value.check_depth()?;
         }
-        let (mut text, assistant_spans) = Interpreter::new(&self.program, variables, budget, input.now).run()?;
+        let (mut text, mut assistant_spans) =
+            Interpreter::new(&self.program, variables, budget, input.now).run()?;
         if let Some(continued) = continued {
             text = cut_after(text, &continued)?;
+            // They would count the tag; transformers refuses to give both.
+            assistant_spans.clear();
         }
         Ok(Rendered { text, assistant_spans })
     }
 
     /// Appends the tag to the last message's content, and gives that content as it was.
-    fn tag_final_message(&self, messages: Value) -> Outcome<(Value, Arc<str>)> {
+    fn tag_final_message(&self, messages: &Value) -> Outcome<(Value, Arc<str>)> {
         let refused = |message: &str| Err(TemplateError::ContinueFinalMessage(message.to_owned()));
-        let Value::List(list) = &messages else { return refused("messages must be a list") };
-        let Some(last) = list.items.last() else {
+        let Value::List(all) = messages else {
+            return refused("messages must be a list");
+        };
+        let Some(last) = all.items.last() else {
             return refused("continue_final_message is set but the conversation is empty!");
         };
         let Value::Dict(last) = last else {
@@ -148,14 +156,17 @@ impl ChatTemplate {
         let (tagged, continued) = match content {
             Value::Str(text) => (Value::text(format!("{}{CONTINUE_TAG}", text.text)), Arc::clone(&text.text)),
             Value::List(parts) => {
-                let with_text = |part: &Value| matches!(part, Value::Dict(part) if part.get_str("text").is_some());
+                let with_text =
+                    |part: &Value| matches!(part, Value::Dict(part) if part.get_str("text").is_some());
                 let Some(at) = parts.items.iter().rposition(with_text) else {
                     return refused(
                         "continue_final_message is set but we could not find any text to continue in the final message!",
                     );
                 };
                 let mut parts = parts.items.clone();
-                let Value::Dict(part) = &parts[at] else { return refused("the last text is not one") };
+                let Value::Dict(part) = &parts[at] else {
+                    return refused("the last text is not one");
+                };
                 let Some(Value::Str(text)) = part.get_str("text").cloned() else {
                     return refused("the last text of the final message is not a string");
                 };
@@ -164,7 +175,7 @@ impl ChatTemplate {
             }
             _ => return refused("the content of the final message is neither a string nor a list"),
         };
-        let mut items = list.items.clone();
+        let mut items = all.items.clone();
         if let Some(item) = items.last_mut() {
             *item = with_entry(last, "content", tagged)?;
         }

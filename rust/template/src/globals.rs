@@ -13,7 +13,11 @@ use crate::value::{Arguments, Cycler, Dict, Function, Object, Range, Value};
 const MAX_RANGE: usize = 100_000;
 
 /// Calls a function.
-pub(crate) fn call(interpreter: &mut Interpreter<'_>, function: Function, arguments: Arguments) -> Outcome<Value> {
+pub(crate) fn call(
+    interpreter: &mut Interpreter<'_>,
+    function: Function,
+    arguments: Arguments,
+) -> Outcome<Value> {
     match function {
         Function::Range => range(arguments),
         Function::Dict => Ok(Value::dict(dict(interpreter, arguments)?)),
@@ -38,7 +42,10 @@ pub(crate) fn call(interpreter: &mut Interpreter<'_>, function: Function, argume
             let format = parameters.take_or(0, Value::None);
             format.require_defined()?;
             let Value::Str(format) = format else {
-                return Err(type_error(format!("strftime() argument 1 must be str, not {}", format.type_name())));
+                return Err(type_error(format!(
+                    "strftime() argument 1 must be str, not {}",
+                    format.type_name()
+                )));
             };
             interpreter.meter.allocate(format.text.len().saturating_mul(16))?;
             Ok(Value::text(strftime(&interpreter.now(), &format.text)))
@@ -76,12 +83,12 @@ fn range(arguments: Arguments) -> Outcome<Value> {
     let given = arguments.positional.len();
     let mut parameters = arguments.bind_positional("range", 3, 1)?;
     let first = parameters.integer(0, 0)?;
-    let (start, stop) = if given == 1 { (0, first) } else { (first, parameters.integer(1, 0)?) };
+    let (start, end) = if given == 1 { (0, first) } else { (first, parameters.integer(1, 0)?) };
     let step = parameters.integer(2, 1)?;
     if step == 0 {
         return Err(value_error("range() arg 3 must not be zero"));
     }
-    let range = Range { start, stop, step };
+    let range = Range { start, stop: end, step };
     if range.len() > MAX_RANGE {
         return Err(overflow_error(format!(
             "Range too big. The sandbox blocks ranges larger than MAX_RANGE ({MAX_RANGE})."
@@ -93,7 +100,10 @@ fn range(arguments: Arguments) -> Outcome<Value> {
 /// Python's `dict(...)`: of a dict or of pairs, then of named arguments.
 fn dict(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> Outcome<Dict> {
     if arguments.positional.len() > 1 {
-        return Err(type_error(format!("dict expected at most 1 argument, got {}", arguments.positional.len())));
+        return Err(type_error(format!(
+            "dict expected at most 1 argument, got {}",
+            arguments.positional.len()
+        )));
     }
     let mut dict = Dict::with_capacity(arguments.named.len());
     match arguments.positional.into_iter().next() {

@@ -1,8 +1,8 @@
 //! Chat templates, rendered as Hugging Face transformers renders them.
 //!
-//! transformers runs a template in jinja2's immutable sandbox on CPython, and templates lean on that: on Python's
-//! truth values, number texts, `str` methods, `repr` of lists, errors of undefined values. MiniJinja has the grammar
-//! but other values. So this crate takes MiniJinja's parser and runs its tree on Python's values:
+//! transformers runs a template in jinja2's immutable sandbox on `CPython`, and templates lean on that: on Python's
+//! truth values, number texts, `str` methods, `repr` of lists, errors of undefined values. `MiniJinja` has the grammar
+//! but other values. So this crate takes `MiniJinja`'s parser and runs its tree on Python's values:
 //!
 //! | module | what |
 //! |---|---|

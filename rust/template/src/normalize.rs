@@ -27,7 +27,9 @@ pub fn alias_reasoning<'a>(messages: &JsonValue<'a>) -> JsonValue<'a> {
             .filter_map(|name| given(name))
             .find(|value| !matches!(value, JsonValue::Null))
             .cloned();
-        let Some(reasoning) = reasoning else { return fields.to_vec() };
+        let Some(reasoning) = reasoning else {
+            return fields.to_vec();
+        };
         let mut aliased = Vec::with_capacity(fields.len() + 2);
         aliased.push((Cow::Borrowed("thinking"), reasoning.clone()));
         aliased.extend(fields.iter().cloned());
@@ -43,7 +45,9 @@ fn map_messages<'a>(
     messages: &JsonValue<'a>,
     change: impl Fn(&Fields<'a>) -> Vec<(Cow<'a, str>, JsonValue<'a>)>,
 ) -> JsonValue<'a> {
-    let JsonValue::Array(items) = messages else { return messages.clone() };
+    let JsonValue::Array(items) = messages else {
+        return messages.clone();
+    };
     let changed = items.iter().map(|message| match message {
         JsonValue::Object(fields) => JsonValue::Object(Arc::new(change(fields))),
         other => other.clone(),

@@ -6,7 +6,17 @@ use chrono::{Datelike, NaiveDateTime, Timelike};
 
 const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 
@@ -27,12 +37,11 @@ pub(crate) fn strftime(now: &NaiveDateTime, format: &str) -> String {
             directive = rest.next();
         }
         let known = directive.and_then(|directive| field(now, directive, flag));
-        match (known, directive) {
-            (Some(text), _) => out.push_str(&text),
-            (None, _) => {
-                out.push('%');
-                rest = before;
-            }
+        if let (Some(text), _) = (known, directive) {
+            out.push_str(&text);
+        } else {
+            out.push('%');
+            rest = before;
         }
     }
     out

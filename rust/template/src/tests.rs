@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::error::Outcome;
 use crate::eval::Interpreter;
 use crate::front::BinaryOperator;
-use crate::value::{Arguments, Integer, Object, Value, contains, equal, identical, order};
+use crate::value::{Arguments, Dict, Integer, Object, Value, contains, equal, identical, order};
 
 /// A test: what is tested, then its arguments.
 pub(crate) type Test = fn(&mut Interpreter<'_>, &Value, Arguments) -> Outcome<bool>;
@@ -18,21 +18,27 @@ pub(crate) fn find(name: &str) -> Option<Test> {
         "defined" => |_, value, arguments| without(arguments, !matches!(value, Value::Undefined(_))),
         "divisibleby" => divisible_by,
         "==" | "eq" | "equalto" => |_, value, arguments| Ok(equal(value, &one(arguments)?)),
-        "escaped" => |_, value, arguments| without(arguments, matches!(value, Value::Str(text) if text.markup)),
+        "escaped" => {
+            |_, value, arguments| without(arguments, matches!(value, Value::Str(text) if text.markup))
+        }
         "even" => |interpreter, value, arguments| remainder_is(interpreter, value, arguments, 0),
         "false" => |_, value, arguments| without(arguments, matches!(value, Value::Bool(false))),
-        "filter" => |_, value, arguments| {
-            without(arguments, value.as_str().is_some_and(|name| crate::filters::find(name).is_some()))
-        },
+        "filter" => {
+            |_, value, arguments| names(value, arguments, |name| crate::filters::find(name).is_some())
+        }
         "float" => |_, value, arguments| without(arguments, matches!(value, Value::Float(_))),
-        ">=" | "ge" => |_, value, arguments| Ok(order(value, &one(arguments)?, ">=")?.is_some_and(Ordering::is_ge)),
+        ">=" | "ge" => {
+            |_, value, arguments| Ok(order(value, &one(arguments)?, ">=")?.is_some_and(Ordering::is_ge))
+        }
         ">" | "greaterthan" | "gt" => {
             |_, value, arguments| Ok(order(value, &one(arguments)?, ">")? == Some(Ordering::Greater))
         }
         "in" => |interpreter, value, arguments| contains(interpreter, &one(arguments)?, value),
         "integer" => |_, value, arguments| without(arguments, matches!(value, Value::Int(_) | Value::Big(_))),
         "iterable" => |_, value, arguments| without(arguments, value.is_iterable()),
-        "<=" | "le" => |_, value, arguments| Ok(order(value, &one(arguments)?, "<=")?.is_some_and(Ordering::is_le)),
+        "<=" | "le" => {
+            |_, value, arguments| Ok(order(value, &one(arguments)?, "<=")?.is_some_and(Ordering::is_le))
+        }
         "<" | "lessthan" | "lt" => {
             |_, value, arguments| Ok(order(value, &one(arguments)?, "<")? == Some(Ordering::Less))
         }
@@ -47,9 +53,7 @@ pub(crate) fn find(name: &str) -> Option<Test> {
         "sameas" => |_, value, arguments| Ok(identical(value, &one(arguments)?)),
         "sequence" => |_, value, arguments| without(arguments, is_sequence(value)),
         "string" => |_, value, arguments| without(arguments, matches!(value, Value::Str(_))),
-        "test" => {
-            |_, value, arguments| without(arguments, value.as_str().is_some_and(|name| find(name).is_some()))
-        }
+        "test" => |_, value, arguments| names(value, arguments, |name| find(name).is_some()),
         "true" => |_, value, arguments| without(arguments, matches!(value, Value::Bool(true))),
         "undefined" => |_, value, arguments| without(arguments, matches!(value, Value::Undefined(_))),
         "upper" => |interpreter, value, arguments| has_case(interpreter, value, arguments, "isupper"),
@@ -61,6 +65,13 @@ pub(crate) fn find(name: &str) -> Option<Test> {
 fn without(arguments: Arguments, result: bool) -> Outcome<bool> {
     arguments.bind("test", &[], 0)?;
     Ok(result)
+}
+
+/// Whether a value is a known name; jinja2 looks it up in a dict, where only hashable values can be.
+fn names(value: &Value, arguments: Arguments, known: fn(&str) -> bool) -> Outcome<bool> {
+    arguments.bind("test", &[], 0)?;
+    Dict::default().get(value)?;
+    Ok(value.as_str().is_some_and(known))
 }
 
 /// The argument of a test that takes one.
@@ -85,7 +96,12 @@ fn remainder_is(
     Ok(equal(&remainder, &Value::Int(wanted)))
 }
 
-fn has_case(interpreter: &mut Interpreter<'_>, value: &Value, arguments: Arguments, method: &str) -> Outcome<bool> {
+fn has_case(
+    interpreter: &mut Interpreter<'_>,
+    value: &Value,
+    arguments: Arguments,
+    method: &str,
+) -> Outcome<bool> {
     arguments.bind("test", &[], 0)?;
     let text = Value::Str(value.to_text(interpreter)?);
     Ok(crate::methods::call(interpreter, &text, &method.into(), Arguments::default())?.is_true())

@@ -55,12 +55,14 @@ fn real_templates_render_as_in_transformers() {
         conversations.split(|b| *b == b'\n').filter(|line| !line.is_empty()).map(json).collect();
     let (mut total, mut failures) = (0, Vec::new());
     for (name, entry) in object(&tokens) {
-        let source = fs::read_to_string(corpus.join("templates").join(format!("{name}.jinja"))).expect("template");
+        let source =
+            fs::read_to_string(corpus.join("templates").join(format!("{name}.jinja"))).expect("template");
         let expected = fs::read(corpus.join("expected").join(format!("{name}.jsonl"))).expect("expected");
-        let special: Vec<(String, JsonValue<'static>)> = object(field(entry, "special_tokens").expect("tokens"))
-            .iter()
-            .map(|(name, value)| (name.to_string(), value.to_static()))
-            .collect();
+        let special: Vec<(String, JsonValue<'static>)> =
+            object(field(entry, "special_tokens").expect("tokens"))
+                .iter()
+                .map(|(name, value)| (name.to_string(), value.to_static()))
+                .collect();
         let template = ChatTemplate::new(&source, &special);
         let lines = expected.split(|b| *b == b'\n').filter(|line| !line.is_empty());
         for (expected, conversation) in lines.zip(&conversations) {
@@ -84,15 +86,19 @@ fn real_templates_render_as_in_transformers() {
 #[test]
 fn one_expression_cases_give_what_jinja2_gives() {
     let Some(corpus) = corpus() else { return };
-    let mut files: Vec<_> =
-        fs::read_dir(corpus.join("micro")).expect("micro").map(|entry| entry.expect("entry").path()).collect();
+    let mut files: Vec<_> = fs::read_dir(corpus.join("micro"))
+        .expect("micro")
+        .map(|entry| entry.expect("entry").path())
+        .collect();
     files.sort();
     let (mut total, mut failures) = (0, Vec::new());
     for file in files {
         let bytes = fs::read(&file).expect("cases");
         let cases = json(&bytes);
         for case in list(&cases) {
-            if matches!(field(case, "nondeterministic"), Some(JsonValue::Bool(true))) || support::has_address(case) {
+            if matches!(field(case, "nondeterministic"), Some(JsonValue::Bool(true)))
+                || support::has_address(case)
+            {
                 continue;
             }
             let source = field(case, "template").and_then(text).expect("template");
@@ -111,7 +117,8 @@ fn one_expression_cases_give_what_jinja2_gives() {
 #[test]
 fn timing_of_a_short_chat_is_printed() {
     let Some(corpus) = corpus() else { return };
-    let source = fs::read_to_string(corpus.join("templates/qwen3__qwen-qwen3-0.6b.llamacpp.jinja")).expect("template");
+    let source =
+        fs::read_to_string(corpus.join("templates/qwen3__qwen-qwen3-0.6b.llamacpp.jinja")).expect("template");
     let template = ChatTemplate::new(&source, &[]).expect("compiles");
     let messages = br#"[{"role":"system","content":"You are helpful."},{"role":"user","content":"Hello there, how are you?"},
         {"role":"assistant","content":"<think>\nok\n</think>\n\nFine."}]"#;
@@ -131,5 +138,8 @@ fn timing_of_a_short_chat_is_printed() {
         let rendered = template.render(&input, &Budget::default()).expect("renders");
         assert!(rendered.text.ends_with("assistant\n"));
     }
-    println!("qwen3, 3 messages: {:.1} us per render", start.elapsed().as_secs_f64() * 1e6 / f64::from(rounds));
+    println!(
+        "qwen3, 3 messages: {:.1} us per render",
+        start.elapsed().as_secs_f64() * 1e6 / f64::from(rounds)
+    );
 }

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from dragoman.engine.errors import UnsupportedModelError
-from dragoman.engine.models import llama
+from dragoman.engine.models import gemma3, llama, mistral, olmo2, phi3, qwen2, qwen3, smollm3
 from dragoman.engine.models.family import Family
 
-FAMILIES: tuple[Family, ...] = (llama.FAMILY,)
+FAMILIES: tuple[Family, ...] = (
+    llama.FAMILY,
+    mistral.FAMILY,
+    qwen2.FAMILY,
+    qwen3.FAMILY,
+    gemma3.FAMILY,
+    phi3.FAMILY,
+    smollm3.FAMILY,
+    olmo2.FAMILY,
+)
 
 
 def family_of(model_type: str) -> Family:

@@ -138,6 +138,10 @@ class Decoder:
         self.embedding = source.get("model.embed_tokens.weight")
         self.device = self.embedding.device
         self.dtype = self.embedding.dtype
+        self.embedding_scale: Tensor | None = None
+        if config.embedding_scale is not None:
+            # Rounded to the model's type, as it was in training.
+            self.embedding_scale = torch.tensor(config.embedding_scale, dtype=self.dtype, device=self.device)
         self.layers: list[DecoderLayer] = []
         for index in range(config.num_layers):
             self.layers.append(DecoderLayer(config, layout, index, source))
@@ -165,8 +169,8 @@ class Decoder:
         """Hidden states before the final norm, float32 ``[tokens, hidden]``."""
         batch.rotary = [(table.cos[batch.positions], table.sin[batch.positions]) for table in self.tables]
         x = functional.embedding(batch.token_ids, self.embedding)
-        if self.config.embedding_scale is not None:
-            x = x * self.config.embedding_scale
+        if self.embedding_scale is not None:
+            x = x * self.embedding_scale
         residual = None
         for layer in self.layers:
             x, residual = layer(x, residual, batch, attend)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import gguf
 import numpy as np
 import torch
 from gguf.quants import dequantize
 from torch import Tensor
 
 from dragoman.engine.errors import UnsupportedModelError
+from dragoman.engine.weights.gguf_format import GGUFContainer
 
 TOP_NAMES = {
     "model.embed_tokens": "token_embd",
@@ -54,11 +54,7 @@ class GGUFFile:
     """An opened GGUF file: configuration under Hugging Face's keys, weights under Hugging Face's names."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            self._reader = gguf.GGUFReader(path)
-        except (ValueError, OSError, IndexError) as error:
-            raise UnsupportedModelError(f"{path} is not a readable GGUF file: {error}") from error
-        self._tensors = {tensor.name: tensor for tensor in self._reader.tensors}
+        self._container = GGUFContainer(path)
 
     @property
     def architecture(self) -> str:
@@ -71,9 +67,10 @@ class GGUFFile:
             value = self._metadata(f"{self.architecture}.{suffix}")
             if value is not None:
                 keys[name] = value
-        if "token_embd.weight" in self._tensors:
-            keys["vocab_size"] = int(self._tensors["token_embd.weight"].shape[1])
-        keys["tie_word_embeddings"] = "output.weight" not in self._tensors
+        embedding = self._container.tensors.get("token_embd.weight")
+        if embedding is not None:
+            keys["vocab_size"] = embedding.shape[0]
+        keys["tie_word_embeddings"] = "output.weight" not in self._container.tensors
         keys["rope_scaling"] = self._rope_scaling()
         rotary = self._metadata(f"{self.architecture}.rope.dimension_count")
         if rotary is not None and "num_attention_heads" in keys and "hidden_size" in keys:
@@ -89,20 +86,19 @@ class GGUFFile:
 
     def read(self, name: str) -> Tensor | None:
         """A weight as float32, in the file's own orientation and row order; ``None`` where it is absent."""
-        tensor = self._tensors.get(name)
+        tensor = self._container.tensors.get(name)
         if tensor is None:
             return None
         try:
-            values = dequantize(tensor.data, tensor.tensor_type)
+            values = dequantize(self._container.data(tensor), tensor.type)
         except (NotImplementedError, KeyError) as error:
             raise UnsupportedModelError(
-                f"tensor {name} is of type {tensor.tensor_type.name}, which is not supported"
+                f"tensor {name} is of type {tensor.type.name}, which is not supported"
             ) from error
-        return torch.from_numpy(np.array(values, dtype=np.float32, copy=True))
+        return torch.from_numpy(np.require(values, np.float32, ["C", "O", "W"]))
 
     def _metadata(self, key: str) -> Any:
-        found = self._reader.get_field(key)
-        return None if found is None else found.contents()
+        return self._container.metadata.get(key)
 
     def _rope_scaling(self) -> dict[str, Any] | None:
         prefix = f"{self.architecture}.rope.scaling"

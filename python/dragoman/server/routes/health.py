@@ -13,6 +13,9 @@ from dragoman.server.services import Services
 
 def router(services: Services) -> APIRouter:
     routes = APIRouter(tags=["health"])
+    # The body is empty as vLLM's is, so what slows this server down is told in a header.
+    fallback = services.model.template_engine == "jinja2"
+    detail = {"x-dragoman-template-engine": "jinja2"} if fallback else {}
 
     @routes.get("/health", responses={503: {"description": "The engine has stopped or is stuck"}})
     async def health() -> Response:
@@ -20,7 +23,7 @@ def router(services: Services) -> APIRouter:
         engine = services.engine
         if engine is not None and not engine.is_healthy:
             return JSONResponse(error_value("unavailable", "the engine is not running"), status_code=503)
-        return Response(status_code=200)
+        return Response(status_code=200, headers=detail)
 
     @routes.get("/ping")
     @routes.post("/ping")

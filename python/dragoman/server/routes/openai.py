@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any
 
 from starlette.routing import Route
 
+from dragoman.engine import TokenOutput
 from dragoman.server.endpoint import Events, StreamingEndpoint
 from dragoman.server.generation import GenerateCall, chunks, complete, parse_call
 from dragoman.server.services import Services
@@ -28,6 +30,15 @@ def routes(services: Services) -> list[Route]:
     ]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Client:
+    """What a client sent: `field` is where a derender request has it, `derender` the core's method."""
+
+    body: bytes
+    field: bytes
+    derender: Derender
+
+
 class _Coupled:
     """The same renderer, engine and derenderer that the three steps use, without HTTP between them."""
 
@@ -37,33 +48,33 @@ class _Coupled:
     async def chat(self, body: bytes, header_id: str | None) -> bytes | Events:
         """`/v1/chat/completions`."""
         services = self._services
+        client = _Client(body, b"chat_request", services.derenderer.chat)
         rendered = await services.workers.run(len(body), lambda: services.renderer.chat(body, header_id))
         call = await self._call(rendered)
         if call.stream:
-            deltas = self._deltas([call], b"chat_request", body, services.derenderer.chat)
-            return guarded(deltas)
-        response = await complete(services, call)
-        fields = {"model": call.model, "generate_response": response, **_prompt(call)}
-        return await self._derender(services.derenderer.chat, fields, b"chat_request", body)
+            return guarded(self._deltas([call], client))
+        response = await self._complete(call, client)
+        return await self._derender(
+            client, {"model": call.model, "generate_response": response, **_prompt(call)}
+        )
 
     async def completions(self, body: bytes, header_id: str | None) -> bytes | Events:
         """`/v1/completions`: one generate request for each prompt, all at once."""
         services = self._services
+        client = _Client(body, b"completion_request", services.derenderer.completions)
         render = services.renderer.completions
         rendered = await services.workers.run(len(body), lambda: render(body, header_id))
         calls = [await self._call(compact(request)) for request in json.loads(rendered)]
         if calls[0].stream:
-            deltas = self._deltas(calls, b"completion_request", body, services.derenderer.completions)
-            return guarded(deltas)
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(complete(services, call)) for call in calls]
+            return guarded(self._deltas(calls, client))
+        responses = await gather([self._complete(call, client) for call in calls])
         fields = {
             "model": calls[0].model,
-            "generate_responses": [task.result() for task in tasks],
+            "generate_responses": responses,
             "prompt_tokens": [len(call.token_ids) for call in calls],
             "prompt_token_ids": [call.token_ids for call in calls],
         }
-        return await self._derender(services.derenderer.completions, fields, b"completion_request", body)
+        return await self._derender(client, fields)
 
     async def _call(self, rendered: bytes) -> GenerateCall:
         services = self._services
@@ -71,38 +82,62 @@ class _Coupled:
             len(rendered), lambda: parse_call(services, rendered, services.config, None, "")
         )
 
-    async def _derender(
-        self,
-        derender: Derender,
-        fields: dict[str, Any],
-        name: bytes,
-        request: bytes,
-    ) -> bytes:
-        body = with_request(fields, name, request)
-        reply, _ = await self._services.workers.run(len(body), lambda: derender(body))
+    async def _derender(self, client: _Client, fields: dict[str, Any]) -> bytes:
+        body = with_request(fields, client.field, client.body)
+        reply, _ = await self._services.workers.run(len(body), lambda: client.derender(body))
         return reply
 
-    async def _deltas(
-        self,
-        calls: list[GenerateCall],
-        name: bytes,
-        request: bytes,
-        derender: Derender,
-    ) -> AsyncGenerator[bytes, None]:
+    async def _complete(self, call: GenerateCall, client: _Client) -> dict[str, Any]:
+        """The generate response, ended where a stop string is complete."""
+        if not call.has_stop_strings:
+            return await complete(self._services, call)
+        states: dict[int, Any] = {}
+
+        def is_stopped(output: TokenOutput) -> bool:
+            choice = {"index": output.index, "token_ids": output.token_ids}
+            chunk = {"request_id": call.request_id, "choices": [choice]}
+            fields = _chunk_fields(call, chunk, states.get(output.index))
+            reply = json.loads(client.derender(with_request(fields, client.field, client.body))[0])
+            states[output.index] = reply["stream_state"]
+            return _finished(reply["chunk"])
+
+        return await complete(self._services, call, is_stopped)
+
+    async def _deltas(self, calls: list[GenerateCall], client: _Client) -> AsyncGenerator[bytes, None]:
         """The chunks of the response, prompt after prompt; states are carried as a client carries them."""
         for number, call in enumerate(calls):
             states: dict[int, Any] = {}
-            async with aclosing(chunks(self._services, call)) as stream:
+            stopped: set[int] = set()
+            async with aclosing(chunks(self._services, call, stopped)) as stream:
                 async for chunk in stream:
-                    index = number * call.params.n
+                    index = chunk["choices"][0]["index"] if chunk["choices"] else 0
                     for choice in chunk["choices"]:
-                        index += choice["index"]
-                        choice["index"] = index
-                    fields = {"stream": True, "model": call.model, "generate_chunk": chunk, **_prompt(call)}
-                    fields["stream_state"] = states.get(index)
-                    reply = json.loads(await self._derender(derender, fields, name, request))
+                        choice["index"] += number * call.params.n
+                    fields = _chunk_fields(call, chunk, states.get(index))
+                    reply = json.loads(await self._derender(client, fields))
                     states[index] = reply["stream_state"]
+                    if _finished(reply["chunk"]):
+                        stopped.add(index)
                     yield event(reply["chunk"])
+
+
+async def gather(work: list[Coroutine[Any, Any, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The results in order; when one fails the others are cancelled and its own exception is raised."""
+    tasks = [asyncio.ensure_future(item) for item in work]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _chunk_fields(call: GenerateCall, chunk: dict[str, Any], state: Any) -> dict[str, Any]:
+    fields = {"stream": True, "model": call.model, "generate_chunk": chunk, "stream_state": state}
+    return {**fields, **_prompt(call)}
+
+
+def _finished(chunk: dict[str, Any]) -> bool:
+    return any(choice.get("finish_reason") is not None for choice in chunk["choices"])
 
 
 def _prompt(call: GenerateCall) -> dict[str, Any]:

@@ -10,6 +10,9 @@ pub struct Marker {
     special: Option<u32>,
 }
 
+/// Bytes that are searched for the markers first.
+const WINDOW: usize = 256;
+
 /// The markers that a parser looks for in one of its modes. They are told by their place in the list.
 #[derive(Debug, Clone)]
 pub struct Markers(Vec<Marker>);
@@ -43,17 +46,40 @@ impl Markers {
         self.0.iter().position(|marker| marker.special == Some(id))
     }
 
-    fn textual(&self) -> impl Iterator<Item = (usize, &'static str)> + '_ {
+    /// Whether `text` is the start of a marker, and not the whole of it.
+    #[must_use]
+    pub fn begins_with(&self, text: &str) -> bool {
+        !text.is_empty()
+            && self.0.iter().any(|marker| marker.text.len() > text.len() && marker.text.starts_with(text))
+    }
+
+    pub(super) fn textual(&self) -> impl Iterator<Item = (usize, &'static str)> + '_ {
         let textual = self.0.iter().enumerate().filter(|(_, marker)| marker.special.is_none());
         textual.map(|(index, marker)| (index, marker.text))
     }
 
     /// The first marker in `text`: the earliest, and of those that begin together the longest.
+    ///
+    /// It looks through growing windows, so that the time is that of the way to the marker, however far another is.
     fn find(&self, text: &str) -> Option<(usize, usize)> {
-        let found =
-            self.textual().filter_map(|(index, marker)| Some((text.find(marker)?, marker.len(), index)));
-        let first = found.min_by_key(|&(at, length, _)| (at, std::cmp::Reverse(length)));
-        first.map(|(at, _, index)| (at, index))
+        let longest = self.textual().map(|(_, marker)| marker.len()).max()?;
+        let mut reach = WINDOW;
+        loop {
+            let mut end = reach.saturating_add(longest).min(text.len());
+            while !text.is_char_boundary(end) {
+                end += 1;
+            }
+            let window = &text[..end];
+            let found = self
+                .textual()
+                .filter_map(|(index, marker)| Some((window.find(marker)?, marker.len(), index)));
+            let first = found.min_by_key(|&(at, length, _)| (at, std::cmp::Reverse(length)));
+            match first {
+                Some((at, _, index)) if at < reach || end == text.len() => return Some((at, index)),
+                _ if end == text.len() => return None,
+                _ => reach = reach.saturating_mul(2),
+            }
+        }
     }
 
     /// Whether all of `text` from some place up to `at` on is the start of a longer marker, so that what stands at
@@ -162,6 +188,29 @@ impl Input {
             },
         };
         (&self.text[start..], until)
+    }
+
+    /// How much of the unread text [`Input::until`] would return.
+    #[must_use]
+    pub fn until_length(&self, markers: &Markers) -> usize {
+        let rest = self.rest();
+        match markers.find(rest) {
+            Some((at, _)) if self.is_final() || !markers.may_grow(rest, at) => at,
+            _ if self.is_final() => rest.len(),
+            _ => markers.undecided(rest),
+        }
+    }
+
+    /// The id of the special token behind the unread text.
+    #[must_use]
+    pub fn special(&self) -> Option<u32> {
+        self.special.as_ref().map(|&(id, _)| id)
+    }
+
+    /// Whether the output ends behind the unread text.
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        self.last
     }
 
     /// The special token, where no text stands before it any more.

@@ -1,13 +1,22 @@
 //! What all parsers of model output share: segments in, events out, markers between them.
 
+pub mod escaped;
 mod events;
+pub mod harmony;
 mod input;
 pub mod json;
+mod lead;
+pub mod python;
+mod python_atom;
+mod python_string;
 mod state;
+mod unescape;
 
 pub use events::{Event, Events};
 pub use input::{Input, Marker, Markers, Until};
+pub use lead::{Lead, take_lead};
 pub use state::AnyState;
+pub use unescape::Unescape;
 
 use dragoman_tokenizer::Vocabulary;
 use serde::{Deserialize, Serialize};

@@ -1,20 +1,29 @@
-//! A tool call written as a JSON object, `{"name": …, "arguments": …}`, that arrives in pieces.
+//! A tool call written as a JSON object, `{"name": …, "arguments": …}` or `{NAME: ARGUMENTS}`, that arrives in pieces.
 
 use serde::{Deserialize, Serialize};
 
-use crate::parse::Events;
 use crate::parse::json::{Progress, Scanner};
+use crate::parse::{Events, Unescape};
 
 /// Text that is held while it is not known whether it is a call. More of it is content.
 const MAX_HELD: usize = 16 * 1024;
 
-/// The names of the members that matter; others are read over.
+/// Bytes of a name in an object that may be no call. A longer one is a text.
+const MAX_NAME: usize = 256;
+
+/// How an object says what it calls.
 #[derive(Debug, Clone, Copy)]
 pub struct Keys {
+    /// The member with the function's name. None: the members' keys are the names, and their values the arguments.
     pub name: &'static [&'static str],
     pub arguments: &'static [&'static str],
     pub id: &'static [&'static str],
+    /// Whether arguments that are a JSON string stand for the text in it.
+    pub unwraps: bool,
 }
+
+/// Members that do not speak against a call.
+const NEUTRAL: [&str; 2] = ["type", "id"];
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum At {
@@ -50,15 +59,42 @@ pub struct CallObject {
     early: String,
     /// All text of the object, as long as its call has not begun.
     raw: String,
+    /// The reader of arguments that are a string.
+    inner: Option<Unescape>,
+    flags: Flags,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
+struct Flags {
+    /// Only name and arguments together make a call, and other members make it none.
+    strict: bool,
     has_arguments: bool,
+    /// The call's beginning has been told, and not its end.
     started: bool,
+    /// A call of this object has been told to its end.
+    ended: bool,
+    /// The last step told the beginning of a call.
+    told: bool,
 }
 
 impl CallObject {
-    /// Whether the call's beginning has been told.
+    /// A reader of an object that may be something else than a call: then nothing is told before its arguments begin.
+    #[must_use]
+    pub fn strict(strict: bool) -> Self {
+        Self { flags: Flags { strict, ..Flags::default() }, ..Self::default() }
+    }
+
+    /// Whether the call's beginning has been told, and not its end.
     #[must_use]
     pub fn is_started(&self) -> bool {
-        self.started
+        self.flags.started
+    }
+
+    /// Whether a call of this object has begun, ended or not.
+    #[must_use]
+    pub fn has_told(&self) -> bool {
+        self.flags.started || self.flags.ended
     }
 
     /// Takes the text read so far, which is content where the call has not begun.
@@ -77,15 +113,17 @@ impl CallObject {
     pub fn feed(&mut self, keys: Keys, text: &str, events: &mut Events) -> (usize, Progress) {
         let mut read = 0;
         let progress = loop {
+            let was_started = self.flags.started;
             let (step, progress) = self.step(keys, &text[read..], events);
-            if !self.started {
+            let told = std::mem::take(&mut self.flags.told);
+            if was_started || told {
+                self.raw.clear();
+            } else {
                 self.raw.push_str(&text[read..read + step]);
                 if self.raw.len() > MAX_HELD {
                     read += step;
                     break Progress::Malformed;
                 }
-            } else if !self.raw.is_empty() {
-                self.raw = String::new();
             }
             read += step;
             match progress {
@@ -112,6 +150,10 @@ impl CallObject {
             (At::Colon, b':') => {
                 self.at = At::Value;
                 self.scanner = Scanner::default();
+                if keys.name.is_empty() {
+                    self.name = serde_json::from_str(self.word.trim()).ok();
+                    self.flags.has_arguments = false;
+                }
                 self.word.clear();
             }
             (At::AfterValue, b',') => {
@@ -132,30 +174,67 @@ impl CallObject {
         let (read, progress) = self.scanner.scan(text, &mut out);
         if key || matches!(self.member, Member::Name | Member::Id) {
             self.word.push_str(&out);
-            if self.word.len() > MAX_HELD {
+            let limit = if self.flags.strict { MAX_NAME } else { MAX_HELD };
+            let begun = self.word.trim_start();
+            let text = begun.is_empty() || begun.starts_with('"');
+            if self.word.len() > limit || (self.member == Member::Name && !key && !text) {
                 return (read, Some(Progress::Malformed));
             }
         } else if self.member == Member::Arguments {
-            let shown = if self.has_arguments { out.as_str() } else { out.trim_start() };
-            self.has_arguments |= !shown.is_empty();
-            if self.started { events.arguments(shown) } else { self.early.push_str(shown) }
+            self.arguments(keys, &out, progress, events);
         }
         match progress {
             Progress::More => (read, None),
             Progress::Malformed => (read, Some(Progress::Malformed)),
             Progress::Done if key => {
-                self.member = self.member_of(keys);
                 self.at = At::Colon;
-                (read, None)
+                match self.member_of(keys) {
+                    Some(member) => {
+                        self.member = member;
+                        (read, None)
+                    }
+                    None => (read, Some(Progress::Malformed)),
+                }
             }
             Progress::Done => {
                 self.at = At::AfterValue;
-                (read, self.value_done(events))
+                (read, self.value_done(keys, events))
             }
         }
     }
 
-    fn value_done(&mut self, events: &mut Events) -> Option<Progress> {
+    /// Passes on a piece of the arguments.
+    fn arguments(&mut self, keys: Keys, out: &str, progress: Progress, events: &mut Events) {
+        let mut shown = if self.flags.has_arguments { out } else { out.trim_start() };
+        if !self.flags.has_arguments && keys.unwraps && shown.starts_with('"') {
+            self.inner = Some(Unescape::default());
+            self.flags.has_arguments = true;
+            shown = &shown[1..];
+        }
+        self.flags.has_arguments |= !shown.is_empty();
+        if self.flags.has_arguments {
+            self.try_start(events);
+        }
+        let mut text = String::new();
+        if let Some(inner) = &mut self.inner {
+            if progress == Progress::Done {
+                inner.feed(shown.strip_suffix('"').unwrap_or(shown), &mut text);
+                inner.finish(&mut text);
+                self.inner = None;
+            } else {
+                inner.feed(shown, &mut text);
+            }
+        } else {
+            shown.clone_into(&mut text);
+        }
+        if self.flags.started {
+            events.arguments(&text);
+        } else {
+            self.early.push_str(&text);
+        }
+    }
+
+    fn value_done(&mut self, keys: Keys, events: &mut Events) -> Option<Progress> {
         match self.member {
             Member::Name => {
                 let Ok(name) = serde_json::from_str::<String>(self.word.trim()) else {
@@ -164,42 +243,65 @@ impl CallObject {
                 if name.is_empty() {
                     return Some(Progress::Malformed);
                 }
-                self.started = true;
-                events.call_start(&name, self.id.as_deref());
-                events.arguments(&std::mem::take(&mut self.early));
                 self.name = Some(name);
+                if !self.flags.strict || self.flags.has_arguments {
+                    self.try_start(events);
+                }
             }
             Member::Id => {
                 let word = self.word.trim();
                 self.id = Some(serde_json::from_str(word).unwrap_or_else(|_| word.to_owned()));
             }
+            Member::Arguments if keys.name.is_empty() => self.end_call(events),
             Member::Arguments | Member::Other => {}
         }
         None
     }
 
-    fn end(&mut self, events: &mut Events) -> Progress {
-        if !self.started {
-            return Progress::Malformed;
+    fn try_start(&mut self, events: &mut Events) {
+        if let Some(name) = &self.name
+            && !self.flags.started
+        {
+            self.flags.started = true;
+            self.flags.told = true;
+            events.call_start(name, self.id.as_deref());
+            events.arguments(&std::mem::take(&mut self.early));
         }
-        if !self.has_arguments {
+    }
+
+    fn end_call(&mut self, events: &mut Events) {
+        if !self.flags.has_arguments {
             events.arguments("{}");
         }
         events.call_end();
-        Progress::Done
+        self.flags.started = false;
+        self.flags.ended = true;
     }
 
-    fn member_of(&self, keys: Keys) -> Member {
+    fn end(&mut self, events: &mut Events) -> Progress {
+        if self.flags.started {
+            self.end_call(events);
+        }
+        if self.flags.ended { Progress::Done } else { Progress::Malformed }
+    }
+
+    /// What the key just read is for; none where it says that this is no call.
+    fn member_of(&self, keys: Keys) -> Option<Member> {
         let key: String = serde_json::from_str(self.word.trim()).unwrap_or_default();
         let is = |names: &[&str]| names.contains(&key.as_str());
+        if keys.name.is_empty() {
+            return if key.is_empty() { None } else { Some(Member::Arguments) };
+        }
         if is(keys.name) && self.name.is_none() {
-            Member::Name
-        } else if is(keys.arguments) && !self.has_arguments {
-            Member::Arguments
+            Some(Member::Name)
+        } else if is(keys.arguments) && !self.flags.has_arguments {
+            Some(Member::Arguments)
         } else if is(keys.id) {
-            Member::Id
+            Some(Member::Id)
+        } else if !self.flags.strict || self.flags.started || is(&NEUTRAL) {
+            Some(Member::Other)
         } else {
-            Member::Other
+            None
         }
     }
 }

@@ -12,18 +12,17 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::json_block::{self, JsonBlock};
+use super::json_block::{self, Bare, JsonBlock, KEYS, Shape, Spec};
 use super::{AnyToolParser, Keys, ToolBuild, ToolParser};
 use crate::parse::json::{Progress, Scanner};
 use crate::parse::{AnyState, Context, Events, Segment};
 
-const JSON: json_block::Spec = json_block::Spec {
-    open: &[],
-    close: &[],
-    list: true,
+const JSON: Spec = Spec {
+    shape: Shape::Any,
     separators: &[',', ';'],
-    bare: true,
-    keys: Keys { name: &["name"], arguments: &["parameters", "arguments"], id: &[] },
+    bare: Bare::Start,
+    keys: Keys { arguments: &["parameters", "arguments"], ..KEYS },
+    ..Spec::BLOCK
 };
 
 /// Text that is held until the form is decided.
@@ -104,15 +103,18 @@ impl Forced {
             },
             ('{', Form::Required) => Some(Mode::Json),
             ('{', Form::Named(_)) if !self.native.begins_with_json() => Some(Mode::Arguments),
-            ('{', Form::Named(_)) => {
+            ('{', Form::Named(name)) => {
                 let key = characters.as_str().trim_start();
                 match key.strip_prefix('"') {
                     None if key.is_empty() => None,
                     None => Some(Mode::Arguments),
                     Some(key) => {
-                        let (key, _) = key.split_once('"')?;
-                        let native = matches!(key, "name" | "type" | "function" | "id");
-                        Some(if native { Mode::Json } else { Mode::Arguments })
+                        let (key, value) = key.split_once('"')?;
+                        match key {
+                            "name" => called(name, value),
+                            "type" | "function" | "id" => Some(Mode::Json),
+                            _ => Some(Mode::Arguments),
+                        }
                     }
                 }
             }
@@ -235,6 +237,14 @@ impl AnyToolParser for Forced {
         self.native.is_opener(id)
     }
 
+    fn is_marker(&self, id: u32) -> bool {
+        self.native.is_marker(id)
+    }
+
+    fn is_native_only(&self) -> bool {
+        false
+    }
+
     fn begins_with_json(&self) -> bool {
         true
     }
@@ -249,5 +259,20 @@ impl AnyToolParser for Forced {
         let (plain, native) = state;
         let native = self.native.load(&native)?;
         rest.is_empty().then(|| AnyState(Box::new(State { plain, native })))
+    }
+}
+
+/// What an object is whose first member is a name: a call only where that is the name of the function that is forced,
+/// and the function's arguments otherwise. None where more is needed.
+fn called(function: &str, value: &str) -> Option<Mode> {
+    let value = value.trim_start().strip_prefix(':').unwrap_or(value).trim_start();
+    match (value.strip_prefix('"'), value.is_empty() || value == ":") {
+        (_, true) => None,
+        (None, _) => Some(Mode::Arguments),
+        (Some(name), _) => match name.split_once('"') {
+            Some((name, _)) if name == function => Some(Mode::Json),
+            None if function.starts_with(name) => None,
+            _ => Some(Mode::Arguments),
+        },
     }
 }

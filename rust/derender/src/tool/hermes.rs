@@ -6,13 +6,6 @@
 //! </tool_call>
 //! ```
 
-use super::json_block::{KEYS, Spec};
+use super::json_block::Spec;
 
-pub const SPEC: Spec = Spec {
-    open: &["<tool_call>"],
-    close: &["</tool_call>"],
-    list: false,
-    separators: &[],
-    bare: false,
-    keys: KEYS,
-};
+pub const SPEC: Spec = Spec { open: &["<tool_call>"], close: &["</tool_call>"], ..Spec::BLOCK };

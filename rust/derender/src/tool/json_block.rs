@@ -2,78 +2,109 @@
 //!
 //! ```text
 //! text OPEN {"name": "f", "arguments": {…}} CLOSE text
-//! text OPEN [{"name": "f", "arguments": {…}}, …] CLOSE
-//! {"name": "f", "parameters": {…}}; {"name": …}            (bare: the answer begins with the JSON itself)
+//! text OPEN LEAD [{"name": "f", "arguments": {…}}, …] CLOSE
+//! text {"name": "f", "parameters": {…}}; {"name": …}            (bare: no marker at all)
+//! OPEN [{"f": {…}}, …] CLOSE                                      (the key is the name)
 //! ```
 //!
-//! Text that begins like a block and is none is content, markers included. Once a call's name is known the call has
-//! begun; if its arguments then turn out to be malformed, what follows up to the closing marker is passed on as
-//! arguments word for word, and the call never counts as complete.
+//! Text that begins like a block and is none is content, markers included, and where it is JSON, then to its end: a
+//! call inside of other JSON is none. Once a call has begun and its arguments then turn out to be malformed, what
+//! follows up to the closing marker is passed on as arguments word for word, and the call never counts as complete.
 
 use serde::{Deserialize, Serialize};
 
-use super::call_object::{CallObject, Keys};
+use super::call_object::CallObject;
+pub use super::json_spec::{Bare, KEYS, Shape, Spec, Strict, Unfinished};
 use super::{ToolBuild, ToolParser};
-use crate::parse::json::Progress;
+use crate::parse::json::{Progress, Scanner};
 use crate::parse::{Context, Events, Input, Markers, Segment, Until};
-
-/// What tells one model of the family from another.
-#[derive(Debug, Clone, Copy)]
-pub struct Spec {
-    /// Any of these opens a block.
-    pub open: &'static [&'static str],
-    /// Any of these closes it. None: the block ends with the JSON.
-    pub close: &'static [&'static str],
-    /// Whether a list of calls may stand in a block.
-    pub list: bool,
-    /// Characters between two calls that are not in a list.
-    pub separators: &'static [char],
-    /// Whether an answer may begin with the JSON, without a marker.
-    pub bare: bool,
-    pub keys: Keys,
-}
-
-/// The keys of most models.
-pub const KEYS: Keys = Keys { name: &["name"], arguments: &["arguments", "parameters"], id: &[] };
 
 /// A compiled spec.
 pub struct JsonBlock {
-    spec: Spec,
-    open: Markers,
-    close: Markers,
+    pub(super) spec: Spec,
+    /// The opening markers, the characters that open bare JSON, and the opening quote.
+    pub(super) open: Markers,
+    pub(super) lead: Markers,
+    pub(super) close: Markers,
+    quote: Markers,
+    /// Special tokens that are text where they have no meaning.
+    shown: Markers,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-enum Mode {
+pub(super) enum Mode {
     /// Nothing but blanks so far: a bare call may begin.
     #[default]
     Start,
     Text,
-    /// After an opening marker, or between two calls.
+    /// After an opening marker that another must follow.
+    Lead,
+    /// Before a call: after the markers, or between two.
     Before,
     Object,
     /// After a call.
     After,
     /// In arguments that are malformed.
     Broken,
+    /// In JSON that is no call.
+    Other,
+    /// In a part of the text where nothing is a call.
+    Quoted,
 }
 
 /// Where the parser stands.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct State {
-    mode: Mode,
+    pub(super) mode: Mode,
     held: String,
-    /// The block's text as long as no call has begun in it.
-    raw: String,
-    in_list: bool,
-    object: CallObject,
+    /// The block's markers as long as no call has begun in it.
+    pub(super) raw: String,
+    /// The block's JSON as long as no call has begun in it.
+    pub(super) body: String,
+    pub(super) bare: bool,
+    pub(super) in_list: bool,
+    pub(super) object: CallObject,
+    /// The reader of JSON that is no call.
+    other: Scanner,
 }
 
 impl JsonBlock {
     /// Compiles a spec for a vocabulary.
     #[must_use]
     pub fn new(spec: Spec, build: ToolBuild<'_>) -> Self {
-        Self { spec, open: Markers::new(spec.open, build), close: Markers::new(spec.close, build) }
+        let mut open = spec.open.to_vec();
+        if spec.bare == Bare::Anywhere {
+            open.extend(match spec.shape {
+                Shape::Object => vec!["{"],
+                Shape::List => vec!["["],
+                Shape::Any => vec!["{", "["],
+            });
+        }
+        open.extend(spec.quote.map(|[opens, _]| opens));
+        let quote: Vec<_> = spec.quote.iter().map(|[_, closes]| *closes).collect();
+        let shown = [spec.lead, spec.close, spec.shown].concat();
+        Self {
+            spec,
+            open: Markers::new(&open, build),
+            lead: Markers::new(spec.lead, build),
+            close: Markers::new(spec.close, build),
+            quote: Markers::new(&quote, build),
+            shown: Markers::new(&shown, build),
+        }
+    }
+
+    /// Goes on to the state after an opening marker, which is `raw`.
+    pub(super) fn open_block(&self, state: &mut State, raw: &str) {
+        raw.clone_into(&mut state.raw);
+        state.body.clear();
+        state.bare = false;
+        state.in_list = false;
+        state.mode = if self.spec.lead.is_empty() { Mode::Before } else { Mode::Lead };
+    }
+
+    /// Whether the parser stands outside of all blocks.
+    pub(super) fn is_outside(state: &State) -> bool {
+        matches!(state.mode, Mode::Start | Mode::Text)
     }
 
     fn run(&self, state: &mut State, input: &mut Input, events: &mut Events) {
@@ -81,10 +112,7 @@ impl JsonBlock {
             let go_on = match state.mode {
                 Mode::Start => self.start(state, input, events),
                 Mode::Text => self.text(state, input, events),
-                Mode::Before => self.before(state, input, events),
-                Mode::Object => self.object(state, input, events),
-                Mode::After => self.after(state, input),
-                Mode::Broken => self.broken(state, input, events),
+                _ => self.block(state, input, events),
             };
             if !go_on {
                 return;
@@ -92,18 +120,38 @@ impl JsonBlock {
         }
     }
 
+    /// One step inside of a block. Whether to go on.
+    pub(super) fn block(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
+        match state.mode {
+            Mode::Start | Mode::Text => true,
+            Mode::Lead => self.lead(state, input, events),
+            Mode::Before => self.before(state, input, events),
+            Mode::Object => self.object(state, input, events),
+            Mode::After => self.after(state, input),
+            Mode::Broken => self.broken(state, input, events),
+            Mode::Other => Self::other(state, input, events),
+            Mode::Quoted => self.quoted(state, input, events),
+        }
+    }
+
     fn start(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
-        if !self.spec.bare {
-            state.mode = Mode::Text;
+        state.mode = Mode::Text;
+        if self.spec.bare != Bare::Start {
             return true;
         }
         let blanks = input.rest().len() - input.rest().trim_start().len();
         events.content(&input.rest()[..blanks]);
         input.advance(blanks);
         match input.rest().chars().next() {
-            None if !input.is_final() => return false,
-            Some('{' | '[') => state.mode = Mode::Before,
-            _ => state.mode = Mode::Text,
+            None if !input.is_final() => {
+                state.mode = Mode::Start;
+                return false;
+            }
+            Some('{' | '[') => {
+                self.open_block(state, "");
+                state.bare = true;
+            }
+            _ => {}
         }
         true
     }
@@ -112,163 +160,94 @@ impl JsonBlock {
         let (text, until) = input.until(&self.open);
         events.content(text);
         match until {
+            Until::Marker(index) if index < self.spec.open.len() => {
+                self.open_block(state, self.open.text(index));
+            }
             Until::Marker(index) => {
-                self.open.text(index).clone_into(&mut state.raw);
-                state.mode = Mode::Before;
+                let text = self.open.text(index);
+                self.open_block(state, "");
+                state.bare = true;
+                match text {
+                    "{" => {
+                        state.object = CallObject::strict(self.spec.strict != Strict::Nowhere);
+                        state.object.feed(self.spec.keys, text, events);
+                        state.mode = Mode::Object;
+                    }
+                    "[" => {
+                        state.body.push_str(text);
+                        state.in_list = true;
+                    }
+                    _ => {
+                        events.content(text);
+                        state.mode = Mode::Quoted;
+                    }
+                }
+            }
+            Until::Special { id, text } => {
+                // A special token that means nothing here is no text of the answer, unless it is a stray marker.
+                if self.shown.of_id(id).is_some() {
+                    events.content(&text);
+                }
+            }
+            Until::End => return false,
+        }
+        true
+    }
+
+    fn quoted(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
+        let (text, until) = input.until(&self.quote);
+        events.content(text);
+        match until {
+            Until::Marker(index) => {
+                events.content(self.quote.text(index));
+                state.mode = Mode::Text;
                 true
             }
-            // A special token that means nothing here is no text of the answer.
             Until::Special { .. } => true,
             Until::End => false,
         }
-    }
-
-    fn before(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
-        let Some(character) = input.rest().chars().next() else {
-            if input.is_final() {
-                Self::give_up(state, events);
-                return true;
-            }
-            return false;
-        };
-        match character {
-            '{' => {
-                state.object = CallObject::default();
-                state.mode = Mode::Object;
-            }
-            '[' if self.spec.list && !state.in_list => {
-                state.in_list = true;
-                state.raw.push('[');
-                input.advance(1);
-            }
-            _ if character.is_whitespace() => {
-                state.raw.push(character);
-                input.advance(character.len_utf8());
-            }
-            _ => Self::give_up(state, events),
-        }
-        true
     }
 
     /// The block is none: its text is content.
-    fn give_up(state: &mut State, events: &mut Events) {
+    pub(super) fn give_up(state: &mut State, events: &mut Events) {
         events.content(&std::mem::take(&mut state.raw));
+        let body = std::mem::take(&mut state.body);
+        events.content(&body);
         state.in_list = false;
-        state.mode = Mode::Text;
+        state.other = Scanner::default();
+        let (_, progress) = state.other.scan(&body, &mut String::new());
+        let goes_on = progress == Progress::More && !body.is_empty();
+        state.mode = if goes_on { Mode::Other } else { Mode::Text };
     }
 
-    fn object(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
-        let (read, progress) = state.object.feed(self.spec.keys, input.rest(), events);
+    fn other(state: &mut State, input: &mut Input, events: &mut Events) -> bool {
+        let (read, progress) = state.other.scan(input.rest(), &mut String::new());
+        events.content(&input.rest()[..read]);
         input.advance(read);
-        if state.object.is_started() {
-            state.raw.clear();
+        match (progress, input.special()) {
+            (Progress::More, None) => return false,
+            (Progress::More, Some(_)) if state.other.in_string() => {
+                let text = input.take_special().map(|(_, text)| text).unwrap_or_default();
+                state.other.scan(&text, &mut String::new());
+                events.content(&text);
+            }
+            _ => state.mode = Mode::Text,
         }
-        match progress {
-            Progress::Done => {
-                state.mode = Mode::After;
-                true
-            }
-            Progress::Malformed => {
-                self.malformed(state, events);
-                true
-            }
-            Progress::More => match input.take_special() {
-                // A special token in a string is the string's: no block ends there.
-                Some((_, text)) if state.object.in_string() => {
-                    state.object.feed(self.spec.keys, &text, events);
-                    true
-                }
-                Some((id, _)) if self.close.of_id(id).is_some() && state.object.is_started() => {
-                    state.mode = Mode::Text;
-                    true
-                }
-                Some((id, text)) if self.close.of_id(id).is_some() || self.open.of_id(id).is_some() => {
-                    self.malformed(state, events);
-                    events.content(&text);
-                    true
-                }
-                _ => false,
-            },
-        }
-    }
-
-    fn malformed(&self, state: &mut State, events: &mut Events) {
-        if state.object.is_started() {
-            state.mode = Mode::Broken;
-        } else {
-            let raw = state.object.take_raw();
-            state.raw.push_str(&raw);
-            Self::give_up(state, events);
-        }
-    }
-
-    fn after(&self, state: &mut State, input: &mut Input) -> bool {
-        let rest = input.rest();
-        let blanks = rest.len() - rest.trim_start().len();
-        let Some(character) = rest[blanks..].chars().next() else {
-            if let Some((id, _)) = input.take_special_after_blanks() {
-                if self.open.of_id(id).is_some() {
-                    state.mode = Mode::Before;
-                    state.in_list = false;
-                } else {
-                    Self::leave(state);
-                }
-                return true;
-            }
-            if input.is_final() {
-                Self::leave(state);
-                return true;
-            }
-            return false;
-        };
-        if state.in_list && matches!(character, ',' | ']') {
-            input.advance(blanks + 1);
-            if character == ',' {
-                state.mode = Mode::Before;
-            } else {
-                state.in_list = false;
-            }
-            return true;
-        }
-        if !state.in_list && self.spec.separators.contains(&character) {
-            input.advance(blanks + character.len_utf8());
-            state.mode = Mode::Before;
-            return true;
-        }
-        let tail = &rest[blanks..];
-        for index in 0..self.spec.close.len() {
-            let marker = self.close.text(index);
-            if self.close.special(index).is_some() {
-                continue;
-            }
-            if tail.starts_with(marker) {
-                input.advance(blanks + marker.len());
-                Self::leave(state);
-                return true;
-            }
-            if marker.starts_with(tail) && !input.is_final() {
-                return false;
-            }
-        }
-        Self::leave(state);
         true
     }
 
-    fn leave(state: &mut State) {
-        state.in_list = false;
-        state.mode = Mode::Text;
-    }
-
-    fn broken(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
-        let (text, until) = input.until(&self.close);
-        events.arguments(text);
-        match until {
-            Until::Marker(_) => {
-                Self::leave(state);
-                true
-            }
-            Until::Special { .. } => true,
-            Until::End => false,
+    /// No more comes, and all is read.
+    pub(super) fn end(&self, state: &mut State, events: &mut Events) {
+        let begun = state.mode == Mode::Object && state.object.is_started();
+        if !matches!(state.mode, Mode::Lead | Mode::Before | Mode::Object) || begun {
+            return;
+        }
+        let raw = state.object.take_raw();
+        state.body.push_str(&raw);
+        // What follows a call in its list is the start of one more, and never a text.
+        let follows = state.body.starts_with(',') || state.raw.starts_with(self.spec.separators);
+        if !follows && (state.bare || self.spec.unfinished == Unfinished::Shown) {
+            Self::give_up(state, events);
         }
     }
 }
@@ -289,17 +268,22 @@ impl ToolParser for JsonBlock {
     fn finish(&self, state: &mut State, _context: &Context, events: &mut Events) {
         let mut input = Input::last(&mut state.held);
         self.run(state, &mut input, events);
-        if state.mode == Mode::Object && !state.object.is_started() {
-            self.malformed(state, events);
-        }
-        events.content(&std::mem::take(&mut state.raw));
+        self.end(state, events);
     }
 
     fn is_opener(&self, id: u32) -> bool {
         self.open.of_id(id).is_some()
     }
 
+    fn is_marker(&self, id: u32) -> bool {
+        self.open.of_id(id).is_some() || self.shown.of_id(id).is_some()
+    }
+
+    fn is_native_only(&self) -> bool {
+        self.spec.native_only
+    }
+
     fn begins_with_json(&self) -> bool {
-        self.spec.bare
+        self.spec.bare != Bare::Nowhere
     }
 }

@@ -3,12 +3,17 @@
 //! # How to add a model
 //!
 //! 1. `tool/NAME.rs`: a doc comment that shows the wire form, and `pub const SPEC` of its family's `Spec`.
-//! 2. `mod NAME;` below and one line in [`build`], by the name that vLLM's `--tool-call-parser` has for it.
-//! 3. `tests/fixtures/tool/NAME.toml` at the root of the repository: outputs and what they mean, each with its source.
+//! 2. `mod NAME;` below, its name in [`NAMES`] and one line in [`build`], by the name that vLLM's
+//!    `--tool-call-parser` has for it.
+//! 3. `tests/fixtures/tool/NAME.toml` at the root of the repository: outputs and what they mean, with their source.
+//!    `hermes.toml` shows the form; the fields are written down in this crate's `tests/fixtures.rs`.
 //!
 //! `cargo test -p dragoman-derender` then runs the fixtures and, where `../shared` is there, every
 //! `conformance/derender/NAME__*.jsonl`: one-shot, in chunks of every size, with the state written out and read back
 //! between them.
+//!
+//! `DRAGOMAN_CASES=NAME cargo test -p dragoman-derender --test conformance -- --nocapture` shows what differs. A case
+//! that is answered otherwise on purpose goes into `tests/conformance/differences.toml`, with the reason.
 //!
 //! # How to add a family
 //!
@@ -28,10 +33,53 @@
 //! * White space before and after calls needs no care: the message drops it.
 //! * No panics, no recursion on input, time linear in the output.
 
+mod apertus;
+pub mod braced;
+mod braced_arguments;
 mod call_object;
+mod cohere_command3;
+mod cohere_command4;
+mod deepseek_v3;
+mod deepseek_v31;
+mod deepseek_v32;
+mod deepseek_v4;
+mod ernie45;
 mod forced;
+mod functiongemma;
+mod gemma4;
+mod glm45;
+mod glm47;
+mod granite;
+mod granite4;
 mod hermes;
+mod hunyuan_a13b;
+mod internlm;
+mod jamba;
 pub mod json_block;
+mod json_calls;
+mod json_spec;
+mod kimi_k2;
+mod lfm2;
+mod llama3_json;
+mod llama4_json;
+mod llama4_pythonic;
+mod mimo;
+mod minimax_m2;
+mod mistral;
+mod olmo3;
+mod openai;
+mod phi4_mini_json;
+mod python_call;
+pub mod python_list;
+mod pythonic;
+mod qwen3_coder;
+pub mod sectioned;
+mod seed_oss;
+mod step3;
+mod step3p5;
+pub mod tagged;
+mod typing;
+mod xlam;
 
 use std::sync::Arc;
 
@@ -39,19 +87,96 @@ pub use call_object::{CallObject, Keys};
 pub use forced::{Forced, Form};
 
 use crate::parse::{AnyState, Build, Context, Events, Segment, State};
+use braced::Braced;
 use json_block::JsonBlock;
+use mistral::Mistral;
+use openai::OpenAi;
+use python_list::PythonList;
+use sectioned::Sectioned;
+use tagged::Tagged;
 
 /// What a parser is built from.
 pub type ToolBuild<'v> = Build<'v>;
 
 /// The parsers' names, as vLLM's `--tool-call-parser` has them.
-pub const NAMES: &[&str] = &["hermes"];
+pub const NAMES: &[&str] = &[
+    "apertus",
+    "cohere_command3",
+    "cohere_command4",
+    "deepseek_v3",
+    "deepseek_v31",
+    "deepseek_v32",
+    "deepseek_v4",
+    "ernie45",
+    "functiongemma",
+    "gemma4",
+    "glm45",
+    "glm47",
+    "granite",
+    "granite4",
+    "hermes",
+    "hunyuan_a13b",
+    "internlm",
+    "jamba",
+    "kimi_k2",
+    "lfm2",
+    "llama3_json",
+    "llama4_json",
+    "llama4_pythonic",
+    "mimo",
+    "minimax_m2",
+    "mistral",
+    "olmo3",
+    "openai",
+    "phi4_mini_json",
+    "pythonic",
+    "qwen3_coder",
+    "qwen3_xml",
+    "seed_oss",
+    "step3",
+    "step3p5",
+    "xlam",
+];
 
 /// Builds a parser by its name.
 #[must_use]
 pub fn build(name: &str, build: ToolBuild<'_>) -> Option<Arc<dyn AnyToolParser>> {
     Some(match name {
+        "apertus" => Arc::new(JsonBlock::new(apertus::SPEC, build)),
+        "cohere_command3" => Arc::new(JsonBlock::new(cohere_command3::SPEC, build)),
+        "cohere_command4" => Arc::new(JsonBlock::new(cohere_command4::SPEC, build)),
+        "deepseek_v3" => Arc::new(Sectioned::new(deepseek_v3::SPEC, build)),
+        "deepseek_v31" => Arc::new(Sectioned::new(deepseek_v31::SPEC, build)),
+        "deepseek_v32" => Arc::new(Tagged::new(deepseek_v32::SPEC, build)),
+        "deepseek_v4" => Arc::new(Tagged::new(deepseek_v4::SPEC, build)),
+        "ernie45" => Arc::new(JsonBlock::new(ernie45::SPEC, build)),
+        "functiongemma" => Arc::new(Braced::new(functiongemma::SPEC, build)),
+        "gemma4" => Arc::new(Braced::new(gemma4::SPEC, build)),
+        "glm45" => Arc::new(Tagged::new(glm45::SPEC, build)),
+        "glm47" => Arc::new(Tagged::new(glm47::SPEC, build)),
+        "granite" => Arc::new(JsonBlock::new(granite::SPEC, build)),
+        "granite4" => Arc::new(JsonBlock::new(granite4::SPEC, build)),
         "hermes" => Arc::new(JsonBlock::new(hermes::SPEC, build)),
+        "hunyuan_a13b" => Arc::new(JsonBlock::new(hunyuan_a13b::SPEC, build)),
+        "internlm" => Arc::new(JsonBlock::new(internlm::SPEC, build)),
+        "jamba" => Arc::new(JsonBlock::new(jamba::SPEC, build)),
+        "kimi_k2" => Arc::new(Sectioned::new(kimi_k2::SPEC, build)),
+        "lfm2" => Arc::new(PythonList::new(lfm2::SPEC, build)),
+        "llama3_json" => Arc::new(JsonBlock::new(llama3_json::SPEC, build)),
+        "llama4_json" => Arc::new(JsonBlock::new(llama4_json::SPEC, build)),
+        "llama4_pythonic" => Arc::new(PythonList::new(llama4_pythonic::SPEC, build)),
+        "mimo" => Arc::new(Tagged::new(mimo::SPEC, build)),
+        "minimax_m2" => Arc::new(Tagged::new(minimax_m2::SPEC, build)),
+        "mistral" => Arc::new(Mistral::new(build)),
+        "olmo3" => Arc::new(PythonList::new(olmo3::SPEC, build)),
+        "openai" => Arc::new(OpenAi::new(build)),
+        "phi4_mini_json" => Arc::new(JsonBlock::new(phi4_mini_json::SPEC, build)),
+        "pythonic" => Arc::new(PythonList::new(pythonic::SPEC, build)),
+        "qwen3_coder" | "qwen3_xml" => Arc::new(Tagged::new(qwen3_coder::SPEC, build)),
+        "seed_oss" => Arc::new(Tagged::new(seed_oss::SPEC, build)),
+        "step3" => Arc::new(Tagged::new(step3::SPEC, build)),
+        "step3p5" => Arc::new(Tagged::new(step3p5::SPEC, build)),
+        "xlam" => Arc::new(JsonBlock::new(xlam::SPEC, build)),
         _ => return None,
     })
 }
@@ -72,6 +197,16 @@ pub trait ToolParser: Send + Sync {
     /// Whether this special token opens a call in the model's own form. See [`Forced`].
     fn is_opener(&self, id: u32) -> bool;
 
+    /// Whether a special token is a marker of this model's calls. Where no call is looked for, it is text.
+    fn is_marker(&self, id: u32) -> bool {
+        self.is_opener(id)
+    }
+
+    /// Whether a forced call comes in the model's own form only, and JSON is an answer.
+    fn is_native_only(&self) -> bool {
+        false
+    }
+
     /// Whether the model's own form of a call may begin with `{` or `[`. See [`Forced`].
     fn begins_with_json(&self) -> bool {
         false
@@ -88,6 +223,10 @@ pub trait AnyToolParser: Send + Sync {
     fn finish(&self, state: &mut AnyState, context: &Context, events: &mut Events);
     /// See [`ToolParser::is_opener`].
     fn is_opener(&self, id: u32) -> bool;
+    /// See [`ToolParser::is_marker`].
+    fn is_marker(&self, id: u32) -> bool;
+    /// See [`ToolParser::is_native_only`].
+    fn is_native_only(&self) -> bool;
     /// See [`ToolParser::begins_with_json`].
     fn begins_with_json(&self) -> bool;
     /// The state as bytes.
@@ -111,6 +250,14 @@ impl<P: ToolParser> AnyToolParser for P {
 
     fn is_opener(&self, id: u32) -> bool {
         ToolParser::is_opener(self, id)
+    }
+
+    fn is_marker(&self, id: u32) -> bool {
+        ToolParser::is_marker(self, id)
+    }
+
+    fn is_native_only(&self) -> bool {
+        ToolParser::is_native_only(self)
     }
 
     fn begins_with_json(&self) -> bool {

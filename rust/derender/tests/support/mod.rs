@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use dragoman_derender::Derenderer;
@@ -73,9 +74,12 @@ fn eos_token_ids(directory: &Path, tokenizer: &Tokenizer) -> Vec<u32> {
     ids.into_iter().map(|id| u32::try_from(id).expect("an id")).collect()
 }
 
-/// Tokenizers by directory, loaded once.
+/// Tokenizers by directory and derenderers by what they were made of, each made once.
 #[derive(Default)]
-pub struct Models(BTreeMap<PathBuf, Arc<Tokenizer>>);
+pub struct Models {
+    tokenizers: BTreeMap<PathBuf, Arc<Tokenizer>>,
+    served: BTreeMap<String, Rc<Served>>,
+}
 
 /// A derenderer, with what a test needs to know of it.
 pub struct Served {
@@ -87,9 +91,19 @@ pub struct Served {
 impl Models {
     /// A derenderer as the reference was started with these flags. None: a parser is not registered, or the model
     /// is not there.
-    pub fn serve(&mut self, shared: &Path, model: &str, flags: &[&str], bounds: Value) -> Option<Served> {
+    pub fn serve(
+        &mut self,
+        shared: &Path,
+        model: &str,
+        flags: &[&str],
+        bounds: &Value,
+    ) -> Option<Rc<Served>> {
+        let key = format!("{model} {flags:?} {bounds}");
+        if let Some(served) = self.served.get(&key) {
+            return Some(Rc::clone(served));
+        }
         let directory = model_directory(shared, model)?;
-        let tokenizer = self.0.entry(directory.clone()).or_insert_with(|| {
+        let tokenizer = self.tokenizers.entry(directory.clone()).or_insert_with(|| {
             Arc::new(Tokenizer::from_file(&directory.join("tokenizer.json")).expect("a tokenizer"))
         });
         let tokenizer = Arc::clone(tokenizer);
@@ -111,7 +125,7 @@ impl Models {
         let settings = json!({
             "served_model_names": ["m"],
             "max_model_len": number("--max-model-len").unwrap_or(32768),
-            "vocab_size": vocab_size.unwrap_or(tokenizer.vocab_size() as u64),
+            "vocab_size": vocab_size.unwrap_or_default().max(tokenizer.vocab_size() as u64),
             "max_logprobs": number("--max-logprobs").unwrap_or(20),
             "default_sampling": {},
             "eos_token_ids": eos,
@@ -126,7 +140,9 @@ impl Models {
         });
         let config = ServingConfig::from_json(settings.to_string().as_bytes()).expect("settings");
         let derenderer = Derenderer::new(Arc::clone(&tokenizer), Arc::new(config)).expect("a derenderer");
-        Some(Served { derenderer, eos, tokenizer })
+        let served = Rc::new(Served { derenderer, eos, tokenizer });
+        self.served.insert(key, Rc::clone(&served));
+        Some(served)
     }
 }
 

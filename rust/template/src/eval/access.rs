@@ -13,9 +13,27 @@ const DICT_CHANGES: [&str; 5] = ["clear", "pop", "popitem", "setdefault", "updat
 
 /// Attributes that every Python object has; they are there and must not be touched.
 const OBJECT_ATTRIBUTES: [&str; 21] = [
-    "__class__", "__delattr__", "__dir__", "__doc__", "__eq__", "__format__", "__ge__", "__getattribute__", "__gt__",
-    "__hash__", "__init__", "__init_subclass__", "__le__", "__lt__", "__ne__", "__new__", "__reduce__",
-    "__reduce_ex__", "__repr__", "__setattr__", "__str__",
+    "__class__",
+    "__delattr__",
+    "__dir__",
+    "__doc__",
+    "__eq__",
+    "__format__",
+    "__ge__",
+    "__getattribute__",
+    "__gt__",
+    "__hash__",
+    "__init__",
+    "__init_subclass__",
+    "__le__",
+    "__lt__",
+    "__ne__",
+    "__new__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__repr__",
+    "__setattr__",
+    "__str__",
 ];
 
 /// `value.name`: an attribute, or else an item.
@@ -65,7 +83,9 @@ fn python_item(owner: &Value, key: &Value) -> Option<Value> {
             Some(name) => dict.get_str(name).cloned(),
             None => dict.get(key).ok().flatten().cloned(),
         },
-        Value::List(items) | Value::Tuple(items) => items.items.get(position(key, items.items.len())?).cloned(),
+        Value::List(items) | Value::Tuple(items) => {
+            items.items.get(position(key, items.items.len())?).cloned()
+        }
         Value::Str(text) => {
             let at = position(key, crate::text::length(&text.text))?;
             let start = crate::text::byte_offset(&text.text, at);
@@ -87,10 +107,20 @@ fn position(key: &Value, length: usize) -> Option<usize> {
 }
 
 /// The attribute, where Python finds one; a forbidden one is undefined.
-fn python_attribute(interpreter: &mut Interpreter<'_>, owner: &Value, name: &Arc<str>) -> Outcome<Option<Value>> {
+fn python_attribute(
+    interpreter: &mut Interpreter<'_>,
+    owner: &Value,
+    name: &Arc<str>,
+) -> Outcome<Option<Value>> {
     if let Value::Undefined(undefined) = owner {
-        // Undefined values let Python itself look at them.
-        return if name.starts_with("__") { Ok(None) } else { Err(undefined.error()) };
+        // Of an undefined value only what every Python object has can be named, and that is forbidden.
+        if OBJECT_ATTRIBUTES.contains(&&**name) {
+            return Ok(Some(Value::undefined(Undefined::Unsafe {
+                owner: "Undefined",
+                name: Arc::clone(name),
+            })));
+        }
+        return Err(undefined.error());
     }
     let forbidden = match owner {
         Value::List(_) => LIST_CHANGES.contains(&&**name),
@@ -120,6 +150,12 @@ fn python_attribute(interpreter: &mut Interpreter<'_>, owner: &Value, name: &Arc
             "imag" => Some(Value::Float(0.0)),
             _ => None,
         },
+        // The groups that `groupby` gives are named tuples.
+        Value::Tuple(items) => match (&**name, items.items.as_slice()) {
+            ("grouper", [grouper, Value::List(_)]) => Some(grouper.clone()),
+            ("list", [_, list @ Value::List(_)]) => Some(list.clone()),
+            _ => None,
+        },
         Value::Range(range) => match &**name {
             "start" => Some(Value::Int(range.start)),
             "stop" => Some(Value::Int(range.stop)),
@@ -142,7 +178,11 @@ fn has_special(owner: &Value, name: &str) -> bool {
     container && matches!(name, "__len__" | "__iter__" | "__contains__" | "__getitem__")
 }
 
-fn object_attribute(interpreter: &mut Interpreter<'_>, object: &Rc<Object>, name: &Arc<str>) -> Option<Value> {
+fn object_attribute(
+    interpreter: &mut Interpreter<'_>,
+    object: &Rc<Object>,
+    name: &Arc<str>,
+) -> Option<Value> {
     match &**object {
         Object::Namespace(namespace) => namespace.attributes.borrow().get_str(name).cloned(),
         Object::Loop(state) => loop_attribute(state, name),
@@ -150,9 +190,9 @@ fn object_attribute(interpreter: &mut Interpreter<'_>, object: &Rc<Object>, name
             let definition = &r#macro.definition;
             Some(match &**name {
                 "name" => definition.name.as_ref().map_or(Value::None, |name| Value::text(Arc::clone(name))),
-                "arguments" => {
-                    Value::tuple(definition.parameters.iter().map(|p| Value::text(Arc::clone(&p.name))).collect())
-                }
+                "arguments" => Value::tuple(
+                    definition.parameters.iter().map(|p| Value::text(Arc::clone(&p.name))).collect(),
+                ),
                 "catch_kwargs" => Value::Bool(definition.kwargs.is_some()),
                 "catch_varargs" => Value::Bool(definition.varargs.is_some()),
                 "caller" => Value::Bool(definition.caller.is_some() || definition.explicit_caller),

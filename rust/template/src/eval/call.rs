@@ -33,7 +33,9 @@ impl Interpreter<'_> {
                         )));
                     };
                     for (key, value) in dict.entries() {
-                        let Value::Str(name) = key else { return Err(type_error("keywords must be strings")) };
+                        let Value::Str(name) = key else {
+                            return Err(type_error("keywords must be strings"));
+                        };
                         add_named(&mut evaluated, Arc::clone(&name.text), value.clone())?;
                     }
                 }
@@ -43,7 +45,7 @@ impl Interpreter<'_> {
     }
 
     /// Evaluates the call of a call block, which gets the block as `caller`.
-    pub(super) fn call_with_caller(&mut self, call: &Expression, caller: Value) -> Outcome<Value> {
+    pub(super) fn call_with_caller(&mut self, call: &Expression, block: Value) -> Outcome<Value> {
         let (callee, arguments) = match call {
             Expression::Call(callee, arguments) => (self.expression(callee)?, arguments),
             Expression::MethodCall { owner, name, arguments } => {
@@ -53,12 +55,17 @@ impl Interpreter<'_> {
             other => (self.expression(other)?, &Vec::new()),
         };
         let mut arguments = self.arguments(arguments)?;
-        add_named(&mut arguments, Arc::from("caller"), caller)?;
+        add_named(&mut arguments, Arc::from("caller"), block)?;
         self.call(&callee, arguments)
     }
 
     /// Calls a method without making a bound method first, where there is one of that name.
-    pub(super) fn call_method(&mut self, owner: &Value, name: &Arc<str>, arguments: &[Argument]) -> Outcome<Value> {
+    pub(super) fn call_method(
+        &mut self,
+        owner: &Value,
+        name: &Arc<str>,
+        arguments: &[Argument],
+    ) -> Outcome<Value> {
         if crate::methods::exists(owner, name) {
             let arguments = self.arguments(arguments)?;
             return crate::methods::call(self, owner, name, arguments);
@@ -124,13 +131,19 @@ impl Interpreter<'_> {
         let mut caller = None;
         if definition.caller.is_some() && !found_caller {
             caller = Some(match arguments.take_named("caller") {
-                Some(Value::None) | None => Value::undefined(Undefined::Reason("No caller defined".to_owned())),
+                Some(Value::None) | None => {
+                    Value::undefined(Undefined::Reason("No caller defined".to_owned()))
+                }
                 Some(caller) => caller,
             });
         }
-        if definition.kwargs.is_none() && let Some((name, _)) = arguments.named.first() {
+        if definition.kwargs.is_none()
+            && let Some((name, _)) = arguments.named.first()
+        {
             return Err(if &**name == "caller" {
-                type_error(format!("macro '{label}' was invoked with two values for the special caller argument"))
+                type_error(format!(
+                    "macro '{label}' was invoked with two values for the special caller argument"
+                ))
             } else {
                 type_error(format!("macro '{label}' takes no keyword argument '{name}'"))
             });

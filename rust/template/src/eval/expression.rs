@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::{Interpreter, STACK_GROWTH, STACK_RED_ZONE, attribute, concatenated, item};
+use super::{Interpreter, STACK_GROWTH, STACK_RED_ZONE, attribute, concatenated, item, negative};
 use crate::error::{Outcome, TemplateError};
 use crate::front::{CompareOperator, Expression};
 use crate::value::{Dict, Undefined, Value, contains, equal, order};
@@ -26,7 +26,9 @@ impl Interpreter<'_> {
 
     fn compound(&mut self, expression: &Expression) -> Outcome<Value> {
         Ok(match expression {
-            Expression::Constant(_) | Expression::Variable { .. } => return self.expression(expression),
+            Expression::Constant(_) | Expression::Variable { .. } => {
+                return self.expression(expression);
+            }
             Expression::List(items) => Value::list(self.expressions(items)?),
             Expression::Tuple(items) => Value::tuple(self.expressions(items)?),
             Expression::Dict(entries) => {
@@ -41,7 +43,7 @@ impl Interpreter<'_> {
             Expression::Not(operand) => Value::Bool(!self.expression(operand)?.is_true()),
             Expression::Negative(operand) => {
                 let operand = self.expression(operand)?;
-                return self.negative(&operand);
+                return negative(&operand);
             }
             Expression::Binary(operator, operands) => {
                 let left = self.expression(&operands.0)?;
@@ -60,27 +62,9 @@ impl Interpreter<'_> {
                 let parts = self.expressions(parts)?;
                 return concatenated(self, &parts);
             }
-            Expression::Comparison(first, rest) => {
-                let mut left = self.expression(first)?;
-                for (operator, right) in rest {
-                    let right = self.expression(right)?;
-                    if !self.compare(*operator, &left, &right)? {
-                        return Ok(Value::Bool(false));
-                    }
-                    left = right;
-                }
-                Value::Bool(true)
-            }
+            Expression::Comparison(first, rest) => Value::Bool(self.comparison(first, rest)?),
             Expression::Conditional { test, yes, no } => {
-                if self.expression(test)?.is_true() {
-                    return self.expression(yes);
-                }
-                match no {
-                    Some(no) => return self.expression(no),
-                    None => Value::undefined(Undefined::Reason(
-                        "the inline if-expression evaluated to false and no else section was defined.".to_owned(),
-                    )),
-                }
+                return self.conditional(test, yes, no.as_deref());
             }
             Expression::Attribute(owner, name) => {
                 let owner = self.expression(owner)?;
@@ -101,21 +85,7 @@ impl Interpreter<'_> {
                 }
                 return self.slice(&owner, &bounds);
             }
-            Expression::Filter { name, filter, subject, arguments } => {
-                let subject = match subject {
-                    Some(subject) => self.expression(subject)?,
-                    None => self.block_text.clone().unwrap_or(Value::None),
-                };
-                let arguments = self.arguments(arguments)?;
-                let filter = filter.ok_or_else(|| unknown("filter", name))?;
-                return filter(self, subject, arguments);
-            }
-            Expression::Test { name, test, subject, arguments } => {
-                let subject = self.expression(subject)?;
-                let arguments = self.arguments(arguments)?;
-                let test = test.ok_or_else(|| unknown("test", name))?;
-                Value::Bool(test(self, &subject, arguments)?)
-            }
+            Expression::Filter { .. } | Expression::Test { .. } => return self.applied(expression),
             Expression::Call(callee, arguments) => {
                 let callee = self.expression(callee)?;
                 let arguments = self.arguments(arguments)?;
@@ -126,6 +96,57 @@ impl Interpreter<'_> {
                 return self.call_method(&owner, name, arguments);
             }
         })
+    }
+
+    fn comparison(&mut self, first: &Expression, rest: &[(CompareOperator, Expression)]) -> Outcome<bool> {
+        let mut left = self.expression(first)?;
+        for (operator, right) in rest {
+            let right = self.expression(right)?;
+            if !self.compare(*operator, &left, &right)? {
+                return Ok(false);
+            }
+            left = right;
+        }
+        Ok(true)
+    }
+
+    fn conditional(
+        &mut self,
+        test: &Expression,
+        yes: &Expression,
+        no: Option<&Expression>,
+    ) -> Outcome<Value> {
+        if self.expression(test)?.is_true() {
+            return self.expression(yes);
+        }
+        match no {
+            Some(no) => self.expression(no),
+            None => Ok(Value::undefined(Undefined::Reason(
+                "the inline if-expression evaluated to false and no else section was defined.".to_owned(),
+            ))),
+        }
+    }
+
+    /// A filter or a test.
+    fn applied(&mut self, expression: &Expression) -> Outcome<Value> {
+        match expression {
+            Expression::Filter { name, filter, subject, arguments } => {
+                let subject = match subject {
+                    Some(subject) => self.expression(subject)?,
+                    None => self.block_text.clone().unwrap_or(Value::None),
+                };
+                let arguments = self.arguments(arguments)?;
+                let filter = filter.ok_or_else(|| unknown("filter", name))?;
+                filter(self, subject, arguments)
+            }
+            Expression::Test { name, test, subject, arguments } => {
+                let subject = self.expression(subject)?;
+                let arguments = self.arguments(arguments)?;
+                let test = test.ok_or_else(|| unknown("test", name))?;
+                test(self, &subject, arguments).map(Value::Bool)
+            }
+            other => self.expression(other),
+        }
     }
 
     fn expressions(&mut self, expressions: &[Expression]) -> Outcome<Vec<Value>> {

@@ -19,8 +19,9 @@ use crate::front::{Load, Place, Program};
 use crate::value::{Activation, Function, Namespace, Object, Undefined, Value};
 
 pub(crate) use access::{attribute, item};
-pub(crate) use statement::check_namespace_name;
+use operators::negative;
 pub(crate) use operators::{concatenated, percent_text};
+pub(crate) use statement::check_namespace_name;
 
 use output::Output;
 
@@ -186,7 +187,11 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Runs something with other variables; they are kept until the end if a macro still holds them.
-    fn within<T>(&mut self, activation: Rc<Activation>, run: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
+    fn within<T>(
+        &mut self,
+        activation: Rc<Activation>,
+        run: impl FnOnce(&mut Self) -> Outcome<T>,
+    ) -> Outcome<T> {
         let around = std::mem::replace(&mut self.activation, activation);
         let result = run(self);
         let done = std::mem::replace(&mut self.activation, around);

@@ -12,19 +12,6 @@ use crate::value::{Arguments, Integer, Text, Value};
 const MAX_INTEGER_BITS: u64 = 1 << 17;
 
 impl Interpreter<'_> {
-    /// `-operand`.
-    pub(super) fn negative(&mut self, operand: &Value) -> Outcome<Value> {
-        operand.require_defined()?;
-        if let Value::Float(value) = operand {
-            return Ok(Value::Float(-value));
-        }
-        match Integer::of(operand) {
-            Some(Integer::Small(value)) => Ok(Integer::from(-i128::from(value)).into()),
-            Some(Integer::Big(value)) => Ok(Integer::from(-value).into()),
-            None => Err(type_error(format!("bad operand type for unary -: '{}'", operand.type_name()))),
-        }
-    }
-
     /// A binary operation.
     ///
     /// # Errors
@@ -52,13 +39,16 @@ impl Interpreter<'_> {
         match (left, right) {
             (Value::Str(a), Value::Str(b)) => {
                 self.meter.allocate(a.text.len() + b.text.len())?;
-                let (a_text, b_text) = match (a.markup, b.markup) {
-                    (true, false) => (a.text.to_string(), escape(&b.text)),
-                    (false, true) => (escape(&a.text), b.text.to_string()),
-                    _ => (a.text.to_string(), b.text.to_string()),
-                };
-                let text = a_text + &b_text;
-                Ok(if a.markup || b.markup { Value::markup(text) } else { Value::text(text) })
+                let markup = a.markup || b.markup;
+                let mut text = String::with_capacity(a.text.len() + b.text.len());
+                for part in [a, b] {
+                    if markup && !part.markup {
+                        text.push_str(&escape(&part.text));
+                    } else {
+                        text.push_str(&part.text);
+                    }
+                }
+                Ok(if markup { Value::markup(text) } else { Value::text(text) })
             }
             (Value::List(a), Value::List(b)) => {
                 self.meter.allocate_items(a.items.len() + b.items.len())?;
@@ -97,16 +87,34 @@ impl Interpreter<'_> {
                 let length = items.items.len().saturating_mul(times);
                 self.meter.allocate_items(length)?;
                 let repeated = items.items.iter().cycle().take(length).cloned().collect();
-                Ok(if matches!(sequence, Value::List(_)) { Value::list(repeated) } else { Value::tuple(repeated) })
+                Ok(if matches!(sequence, Value::List(_)) {
+                    Value::list(repeated)
+                } else {
+                    Value::tuple(repeated)
+                })
             }
             _ => Err(unsupported(BinaryOperator::Multiply, left, right)),
         }
     }
 }
 
+/// `-operand`.
+pub(super) fn negative(operand: &Value) -> Outcome<Value> {
+    operand.require_defined()?;
+    if let Value::Float(value) = operand {
+        return Ok(Value::Float(-value));
+    }
+    match Integer::of(operand) {
+        Some(Integer::Small(value)) => Ok(Integer::from(-i128::from(value)).into()),
+        Some(Integer::Big(value)) => Ok(Integer::from(-value).into()),
+        None => Err(type_error(format!("bad operand type for unary -: '{}'", operand.type_name()))),
+    }
+}
+
 /// `a ~ b ~ c`: the texts one after the other, escaped only where that is on.
 pub(crate) fn concatenated(interpreter: &mut Interpreter<'_>, parts: &[Value]) -> Outcome<Value> {
-    let markup = interpreter.autoescape() && parts.iter().any(|part| matches!(part, Value::Str(t) if t.markup));
+    let markup =
+        interpreter.autoescape() && parts.iter().any(|part| matches!(part, Value::Str(t) if t.markup));
     let mut out = String::new();
     for part in parts {
         match part {
@@ -123,7 +131,11 @@ pub(crate) fn concatenated(interpreter: &mut Interpreter<'_>, parts: &[Value]) -
 }
 
 /// `format % value`: a tuple gives several values, a dict named ones.
-pub(crate) fn percent_text(interpreter: &mut Interpreter<'_>, format: &Text, right: &Value) -> Outcome<Value> {
+pub(crate) fn percent_text(
+    interpreter: &mut Interpreter<'_>,
+    format: &Text,
+    right: &Value,
+) -> Outcome<Value> {
     let arguments = match right {
         Value::Tuple(items) => items.items.clone(),
         other => vec![other.clone()],
@@ -147,7 +159,9 @@ fn floats(operator: BinaryOperator, a: f64, b: f64) -> Outcome<Value> {
         BinaryOperator::Subtract => a - b,
         BinaryOperator::Multiply => a * b,
         BinaryOperator::Divide if b == 0.0 => return Err(zero_division("float division by zero")),
-        BinaryOperator::FloorDivide if b == 0.0 => return Err(zero_division("float floor division by zero")),
+        BinaryOperator::FloorDivide if b == 0.0 => {
+            return Err(zero_division("float floor division by zero"));
+        }
         BinaryOperator::Remainder if b == 0.0 => return Err(zero_division("float modulo")),
         BinaryOperator::Divide => a / b,
         BinaryOperator::FloorDivide => floor_divide(a, b).0,
@@ -172,13 +186,11 @@ fn floats(operator: BinaryOperator, a: f64, b: f64) -> Outcome<Value> {
 fn floor_divide(a: f64, b: f64) -> (f64, f64) {
     let mut remainder = a % b;
     let mut quotient = (a - remainder) / b;
-    if remainder != 0.0 {
-        if (b < 0.0) != (remainder < 0.0) {
-            remainder += b;
-            quotient -= 1.0;
-        }
-    } else {
+    if remainder == 0.0 {
         remainder = 0.0_f64.copysign(b);
+    } else if (b < 0.0) != (remainder < 0.0) {
+        remainder += b;
+        quotient -= 1.0;
     }
     let floored = if quotient == 0.0 {
         0.0_f64.copysign(a / b)
@@ -193,7 +205,9 @@ fn integers(operator: BinaryOperator, a: &Integer, b: &Integer) -> Outcome<Value
     let zero = matches!(b, Integer::Small(0));
     match operator {
         BinaryOperator::Divide if zero => return Err(zero_division("division by zero")),
-        BinaryOperator::FloorDivide if zero => return Err(zero_division("integer division or modulo by zero")),
+        BinaryOperator::FloorDivide if zero => {
+            return Err(zero_division("integer division or modulo by zero"));
+        }
         BinaryOperator::Remainder if zero => return Err(zero_division("integer modulo by zero")),
         BinaryOperator::Divide => return true_divide(a, b),
         BinaryOperator::Power => return power(a, b),
@@ -207,7 +221,13 @@ fn integers(operator: BinaryOperator, a: &Integer, b: &Integer) -> Outcome<Value
             BinaryOperator::Subtract => a - b,
             BinaryOperator::Multiply => a * b,
             BinaryOperator::FloorDivide => a.div_euclid(b) - i128::from(b < 0 && remainder != 0),
-            _ => if b < 0 && remainder != 0 { remainder + b } else { remainder },
+            _ => {
+                if b < 0 && remainder != 0 {
+                    remainder + b
+                } else {
+                    remainder
+                }
+            }
         };
         return Ok(Integer::from(value).into());
     }

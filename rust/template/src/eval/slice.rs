@@ -11,7 +11,7 @@ impl Interpreter<'_> {
     /// A `TypeError` for what cannot be sliced, a `ValueError` for a step of 0.
     pub(super) fn slice(&mut self, owner: &Value, bounds: &[Value; 3]) -> Outcome<Value> {
         owner.require_defined()?;
-        let [start, stop, step] = [bound(&bounds[0])?, bound(&bounds[1])?, bound(&bounds[2])?];
+        let [start, end, step] = [bound(&bounds[0])?, bound(&bounds[1])?, bound(&bounds[2])?];
         let step = step.unwrap_or(1);
         if step == 0 {
             return Err(value_error("slice step cannot be zero"));
@@ -19,10 +19,12 @@ impl Interpreter<'_> {
         match owner {
             Value::Str(text) => {
                 let length = crate::text::length(&text.text);
-                let indices = Indices::new(length, start, stop, step);
+                let indices = Indices::new(length, start, end, step);
                 self.meter.allocate(text.text.len())?;
                 if step == 1 {
-                    let Some((first, end)) = indices.contiguous() else { return Ok(Value::text_like(text, "")) };
+                    let Some((first, end)) = indices.contiguous() else {
+                        return Ok(Value::text_like(text, ""));
+                    };
                     let from = crate::text::byte_offset(&text.text, first);
                     let to = from + crate::text::byte_offset(&text.text[from..], end - first);
                     return Ok(Value::text_like(text, &text.text[from..to]));
@@ -32,19 +34,23 @@ impl Interpreter<'_> {
                 Ok(Value::text_like(text, sliced))
             }
             Value::List(items) | Value::Tuple(items) => {
-                let indices = Indices::new(items.items.len(), start, stop, step);
+                let indices = Indices::new(items.items.len(), start, end, step);
                 self.meter.allocate_items(items.items.len())?;
                 let sliced = indices.filter_map(|at| items.items.get(at).cloned()).collect();
                 Ok(if matches!(owner, Value::List(_)) { Value::list(sliced) } else { Value::tuple(sliced) })
             }
             Value::Bytes(bytes) => {
-                let indices = Indices::new(bytes.len(), start, stop, step);
+                let indices = Indices::new(bytes.len(), start, end, step);
                 Ok(Value::Bytes(indices.filter_map(|at| bytes.get(at).copied()).collect()))
             }
             Value::Range(range) => {
-                let (first, last) = clamp(range.len(), start, stop, step);
+                let (first, last) = clamp(range.len(), start, end, step);
                 let at = |index: i64| range.start.wrapping_add(range.step.wrapping_mul(index));
-                Ok(Value::Range(Range { start: at(first), stop: at(last), step: range.step.wrapping_mul(step) }))
+                Ok(Value::Range(Range {
+                    start: at(first),
+                    stop: at(last),
+                    step: range.step.wrapping_mul(step),
+                }))
             }
             Value::Dict(_) => Err(type_error("unhashable type: 'slice'")),
             _ => Err(type_error(format!("'{}' object is not subscriptable", owner.type_name()))),
@@ -63,12 +69,14 @@ fn bound(value: &Value) -> Outcome<Option<i64>> {
 }
 
 /// Start and stop as Python's `slice.indices` gives them.
-fn clamp(length: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> (i64, i64) {
+fn clamp(length: usize, start: Option<i64>, end: Option<i64>, step: i64) -> (i64, i64) {
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     let (low, high) = if step < 0 { (-1, length - 1) } else { (0, length) };
-    let place = |index: i64| if index < 0 { (index.saturating_add(length)).max(low) } else { index.min(high) };
+    let place = |index: i64| {
+        if index < 0 { (index.saturating_add(length)).max(low) } else { index.min(high) }
+    };
     let (first, last) = if step < 0 { (high, low) } else { (low, high) };
-    (start.map_or(first, place), stop.map_or(last, place))
+    (start.map_or(first, place), end.map_or(last, place))
 }
 
 /// The positions that a slice takes.
@@ -79,9 +87,9 @@ struct Indices {
 }
 
 impl Indices {
-    fn new(length: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Self {
-        let (next, stop) = clamp(length, start, stop, step);
-        Self { next, stop, step }
+    fn new(length: usize, start: Option<i64>, end: Option<i64>, step: i64) -> Self {
+        let (next, last) = clamp(length, start, end, step);
+        Self { next, stop: last, step }
     }
 
     /// First position and end, for a step of 1. `None` if there is no position.

@@ -4,23 +4,25 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Flow, Interpreter};
+use super::{Flow, Interpreter, STACK_GROWTH, STACK_RED_ZONE};
 use crate::error::{Outcome, TemplateError, runtime_error, type_error, value_error};
-use crate::front::{Expression, ForLoop, Load, Statement, Target};
+use crate::front::{Expression, ForLoop, Load, MacroDefinition, Statement, Target};
 use crate::text::escape;
 use crate::value::{Activation, Arguments, LoopState, Macro, Object, Value};
 
-impl<'p> Interpreter<'p> {
+impl Interpreter<'_> {
     /// Runs statements in order.
     pub(super) fn statements(&mut self, statements: &[Statement]) -> Outcome<Flow> {
-        for statement in statements {
-            self.meter.spend(1)?;
-            match self.statement(statement)? {
-                Flow::Next => {}
-                flow => return Ok(flow),
+        stacker::maybe_grow(STACK_RED_ZONE, STACK_GROWTH, || {
+            for statement in statements {
+                self.meter.spend(1)?;
+                match self.statement(statement)? {
+                    Flow::Next => {}
+                    flow => return Ok(flow),
+                }
             }
-        }
-        Ok(Flow::Next)
+            Ok(Flow::Next)
+        })
     }
 
     fn statement(&mut self, statement: &Statement) -> Outcome<Flow> {
@@ -63,23 +65,8 @@ impl<'p> Interpreter<'p> {
                 let text = value.to_text(self)?;
                 self.write(&text.text)?;
             }
-            Statement::Macro { target, definition } => {
-                let definition = Arc::clone(definition);
-                let closure = Rc::clone(&self.activation);
-                self.assign(target, Value::Object(Rc::new(Object::Macro(Macro { definition, closure }))))?;
-            }
-            Statement::CallBlock { call, caller } => {
-                let closure = Rc::clone(&self.activation);
-                let caller = Macro { definition: Arc::clone(caller), closure };
-                let value = self.call_with_caller(call, Value::Object(Rc::new(Object::Macro(caller))))?;
-                self.print(&value)?;
-            }
-            Statement::Generation(body) => {
-                let body = Macro { definition: Arc::clone(body), closure: Rc::clone(&self.activation) };
-                let value = self.call_macro(&body, Arguments::default())?;
-                let text = value.to_text(self)?;
-                self.output.generated(crate::text::length(&text.text));
-                self.print(&value)?;
+            Statement::Macro { .. } | Statement::CallBlock { .. } | Statement::Generation(_) => {
+                self.macro_statement(statement)?;
             }
             Statement::AutoEscape { enabled, loads, body } => {
                 let enabled = self.expression(enabled)?.is_true();
@@ -92,9 +79,38 @@ impl<'p> Interpreter<'p> {
             Statement::Block(at) => self.block(*at)?,
             Statement::Break => return Ok(Flow::Break),
             Statement::Continue => return Ok(Flow::Continue),
-            Statement::Loader => return Err(type_error("no loader for this environment specified")),
+            Statement::Loader => {
+                return Err(type_error("no loader for this environment specified"));
+            }
         }
         Ok(Flow::Next)
+    }
+
+    /// The statements that make a macro.
+    fn macro_statement(&mut self, statement: &Statement) -> Outcome<()> {
+        let with_variables = |this: &Self, definition: &Arc<MacroDefinition>| Macro {
+            definition: Arc::clone(definition),
+            closure: Rc::clone(&this.activation),
+        };
+        match statement {
+            Statement::Macro { target, definition } => {
+                let made = Object::Macro(with_variables(self, definition));
+                self.assign(target, Value::Object(Rc::new(made)))
+            }
+            Statement::CallBlock { call, caller } => {
+                let caller = Object::Macro(with_variables(self, caller));
+                let value = self.call_with_caller(call, Value::Object(Rc::new(caller)))?;
+                self.print(&value)
+            }
+            Statement::Generation(body) => {
+                let body = with_variables(self, body);
+                let value = self.call_macro(&body, Arguments::default())?;
+                let text = value.to_text(self)?;
+                self.output.generated(crate::text::length(&text.text));
+                self.print(&value)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Appends a text to what is being written.
@@ -154,11 +170,18 @@ impl<'p> Interpreter<'p> {
                 Ok(())
             }
             Target::Tuple(targets) => {
-                value.require_defined().or_else(|error| if targets.is_empty() { Ok(()) } else { Err(error) })?;
+                value.require_defined().or_else(
+                    |error| {
+                        if targets.is_empty() { Ok(()) } else { Err(error) }
+                    },
+                )?;
                 let items = value.iterate(self)?;
                 if items.len() != targets.len() {
                     let problem = if items.len() > targets.len() { "too many" } else { "not enough" };
-                    return Err(value_error(format!("{problem} values to unpack (expected {})", targets.len())));
+                    return Err(value_error(format!(
+                        "{problem} values to unpack (expected {})",
+                        targets.len()
+                    )));
                 }
                 for (target, item) in targets.iter().zip(items) {
                     self.assign(target, item)?;
@@ -272,7 +295,9 @@ impl<'p> Interpreter<'p> {
 
     fn block(&mut self, at: usize) -> Outcome<()> {
         let program = self.program;
-        let Some(block) = program.blocks.get(at) else { return Ok(()) };
+        let Some(block) = program.blocks.get(at) else {
+            return Ok(());
+        };
         let activation = Activation::new(block.slots, None);
         self.deeper(|this| {
             this.within(activation, |this| {

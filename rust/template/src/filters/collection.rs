@@ -1,5 +1,6 @@
 //! Filters that cut a sequence into several.
 
+use super::generated;
 use crate::error::{Outcome, value_error, zero_division};
 use crate::eval::Interpreter;
 use crate::value::{Arguments, Value};
@@ -11,7 +12,11 @@ pub(super) fn batch(interpreter: &mut Interpreter<'_>, value: Value, arguments: 
     let fill = parameters.take(1).filter(|fill| !matches!(fill, Value::None));
     let mut batches = Vec::new();
     let mut current = Vec::new();
-    for item in value.into_items(interpreter)? {
+    let items = match value.into_items(interpreter) {
+        Ok(items) => items,
+        Err(error) => return generated("do_batch", Vec::new(), Some(error)),
+    };
+    for item in items {
         if current.len() == length {
             batches.push(Value::list(std::mem::take(&mut current)));
         }
@@ -35,10 +40,17 @@ pub(super) fn slice(interpreter: &mut Interpreter<'_>, value: Value, arguments: 
     let slices = parameters.integer(0, 0)?;
     let fill = parameters.take(1).filter(|fill| !matches!(fill, Value::None));
     if slices == 0 {
-        return Ok(Value::generator("sync_do_slice", Vec::new(), Some(zero_division("integer division or modulo by zero"))));
+        return Ok(Value::generator(
+            "sync_do_slice",
+            Vec::new(),
+            Some(zero_division("integer division or modulo by zero")),
+        ));
     }
     let slices = usize::try_from(slices).map_err(|_| value_error("slices must be positive"))?;
-    let items = value.into_items(interpreter)?;
+    let items = match value.into_items(interpreter) {
+        Ok(items) => items,
+        Err(error) => return generated("sync_do_slice", Vec::new(), Some(error)),
+    };
     interpreter.meter.allocate_items(slices)?;
     let (each, extra) = (items.len() / slices, items.len() % slices);
     let mut items = items.into_iter();

@@ -18,15 +18,23 @@ struct Style {
 }
 
 /// `tojson`, with the arguments in the order that transformers gives them.
-pub(super) fn tojson(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
-    let mut parameters = arguments.bind("tojson", &["ensure_ascii", "indent", "separators", "sort_keys"], 0)?;
+pub(super) fn tojson(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
+    let mut parameters =
+        arguments.bind("tojson", &["ensure_ascii", "indent", "separators", "sort_keys"], 0)?;
     let ensure_ascii = parameters.flag(0, false);
     let indent = match parameters.take_or(1, Value::None) {
         Value::None => None,
         Value::Str(text) => Some(text.text.to_string()),
         other => {
             let Some(width) = other.as_index() else {
-                return Err(type_error(format!("can't multiply sequence by non-int of type '{}'", other.type_name())));
+                return Err(type_error(format!(
+                    "can't multiply sequence by non-int of type '{}'",
+                    other.type_name()
+                )));
             };
             let width = usize::try_from(width).unwrap_or(0);
             interpreter.meter.allocate(width)?;
@@ -40,20 +48,29 @@ pub(super) fn tojson(interpreter: &mut Interpreter<'_>, value: Value, arguments:
             _ => return Err(value_error("separators must be two texts")),
         },
     };
-    let style = Style { ensure_ascii, indent, item_separator, key_separator, sort_keys: parameters.flag(3, false) };
+    let style =
+        Style { ensure_ascii, indent, item_separator, key_separator, sort_keys: parameters.flag(3, false) };
     let mut out = String::new();
     write(interpreter, &style, &value, 0, &mut out)?;
     Ok(Value::text(out))
 }
 
-fn write(interpreter: &mut Interpreter<'_>, style: &Style, value: &Value, level: usize, out: &mut String) -> Outcome<()> {
+fn write(
+    interpreter: &mut Interpreter<'_>,
+    style: &Style,
+    value: &Value,
+    level: usize,
+    out: &mut String,
+) -> Outcome<()> {
     interpreter.meter.spend(1)?;
     value.check_depth()?;
     match value {
         Value::None => out.push_str("null"),
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         // Writing to a text does not fail.
-        Value::Int(value) => drop(write!(out, "{value}")),
+        Value::Int(value) => {
+            let _ = write!(out, "{value}");
+        }
         Value::Big(_) => value.write_str(interpreter, out)?,
         Value::Float(value) => out.push_str(&float_json(*value)),
         Value::Str(text) => {
@@ -93,7 +110,9 @@ fn write(interpreter: &mut Interpreter<'_>, style: &Style, value: &Value, level:
             new_line(interpreter, style, level, out)?;
             out.push('}');
         }
-        _ => return Err(type_error(format!("Object of type {} is not JSON serializable", value.type_name()))),
+        _ => {
+            return Err(type_error(format!("Object of type {} is not JSON serializable", value.type_name())));
+        }
     }
     Ok(())
 }
@@ -188,7 +207,9 @@ fn write_text(text: &str, ensure_ascii: bool, out: &mut String) {
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
             other => match as_surrogate(other) {
-                Some(code) => drop(write!(out, "\\u{code:04x}")),
+                Some(code) => {
+                    let _ = write!(out, "\\u{code:04x}");
+                }
                 None => {
                     for unit in other.encode_utf16(&mut [0; 2]) {
                         let _ = write!(out, "\\u{unit:04x}");

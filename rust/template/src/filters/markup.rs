@@ -8,7 +8,11 @@ use crate::text;
 use crate::value::{Arguments, Value};
 
 /// `escape`: as HTML, unless that is done already.
-pub(super) fn escape(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn escape(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     arguments.bind("escape", &[], 0)?;
     let plain = value.to_text(interpreter)?;
     if plain.markup {
@@ -19,7 +23,11 @@ pub(super) fn escape(interpreter: &mut Interpreter<'_>, value: Value, arguments:
 }
 
 /// `forceescape`: as HTML, even if that is done already.
-pub(super) fn forceescape(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn forceescape(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     arguments.bind("forceescape", &[], 0)?;
     let plain = value.to_text(interpreter)?;
     interpreter.meter.allocate(plain.text.len() * 2)?;
@@ -33,7 +41,11 @@ pub(super) fn safe(interpreter: &mut Interpreter<'_>, value: Value, arguments: A
 }
 
 /// `striptags`.
-pub(super) fn striptags(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn striptags(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     arguments.bind("striptags", &[], 0)?;
     let plain = value.to_text(interpreter)?;
     interpreter.meter.allocate(plain.text.len())?;
@@ -41,7 +53,11 @@ pub(super) fn striptags(interpreter: &mut Interpreter<'_>, value: Value, argumen
 }
 
 /// `urlencode`: of a text, or of pairs as a query.
-pub(super) fn urlencode(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn urlencode(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     arguments.bind("urlencode", &[], 0)?;
     let pairs = match &value {
         Value::Str(_) => None,
@@ -84,17 +100,25 @@ pub(super) fn urlencode(interpreter: &mut Interpreter<'_>, value: Value, argumen
 fn quote(text: &str, query: bool, out: &mut String) {
     for byte in text.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => out.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => {
+                out.push(char::from(byte));
+            }
             b'/' if !query => out.push('/'),
             b' ' if query => out.push('+'),
             // Writing to a text does not fail.
-            _ => drop(write!(out, "%{byte:02X}")),
+            _ => {
+                let _ = write!(out, "%{byte:02X}");
+            }
         }
     }
 }
 
 /// `xmlattr`: a dict as attributes of a tag.
-pub(super) fn xmlattr(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn xmlattr(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind("xmlattr", &["autospace"], 0)?;
     let autospace = parameters.flag(0, true);
     value.require_defined()?;
@@ -106,7 +130,9 @@ pub(super) fn xmlattr(interpreter: &mut Interpreter<'_>, value: Value, arguments
         if matches!(value, Value::None | Value::Undefined(_)) {
             continue;
         }
-        let Value::Str(name) = key else { return Err(type_error("expected string or bytes-like object")) };
+        let Value::Str(name) = key else {
+            return Err(type_error("expected string or bytes-like object"));
+        };
         if name.text.contains(|c| text::is_space(c) || matches!(c, '/' | '>' | '=')) {
             return Err(value_error(format!("Invalid character in attribute name: '{}'", name.text)));
         }

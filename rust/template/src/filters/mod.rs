@@ -1,5 +1,7 @@
 //! jinja2's filters, with transformers' own `tojson`.
 
+#![expect(clippy::needless_pass_by_value, reason = "all filters have the same signature")]
+
 mod attribute;
 mod collection;
 mod json;
@@ -77,4 +79,17 @@ pub(crate) fn find(name: &str) -> Option<Filter> {
 /// jinja2's `FilterArgumentError`.
 fn argument_error(message: impl Into<String>) -> TemplateError {
     TemplateError::Operation { exception: "FilterArgumentError", message: message.into() }
+}
+
+/// A generator, unless the error is not one of the template but an exceeded budget.
+fn generated(name: &'static str, made: Vec<Value>, failure: Option<TemplateError>) -> Outcome<Value> {
+    match failure {
+        Some(
+            error @ (TemplateError::TooManySteps { .. }
+            | TemplateError::OutputTooLarge { .. }
+            | TemplateError::TooSlow { .. }
+            | TemplateError::TooDeep { .. }),
+        ) => Err(error),
+        failure => Ok(Value::generator(name, made, failure)),
+    }
 }

@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 
 use super::argument_error;
 use super::attribute::Getter;
-use crate::error::{Outcome, TemplateError, overflow_error, type_error};
+use crate::error::{Outcome, overflow_error, type_error};
 use crate::eval::Interpreter;
 use crate::front::BinaryOperator;
 use crate::text::is_space;
@@ -58,7 +58,9 @@ pub(super) fn float(_: &mut Interpreter<'_>, value: Value, arguments: Arguments)
         Value::Float(value) => Some(*value),
         Value::Str(text) => parse_float(&text.text),
         other => match Integer::of(other).map(|integer| integer.to_float()) {
-            Some(float) if float.is_infinite() => return Err(overflow_error("int too large to convert to float")),
+            Some(float) if float.is_infinite() => {
+                return Err(overflow_error("int too large to convert to float"));
+            }
             float => float,
         },
     };
@@ -81,7 +83,9 @@ fn parse_integer(text: &str, base: i64) -> Option<Integer> {
         _ => None,
     };
     let (radix, digits) = match prefixed {
-        Some(radix) if base == 0 || base == radix => (radix, digits[2..].strip_prefix('_').unwrap_or(&digits[2..])),
+        Some(radix) if base == 0 || base == radix => {
+            (radix, digits[2..].strip_prefix('_').unwrap_or(&digits[2..]))
+        }
         _ if base == 0 => (10, digits),
         _ => (base, digits),
     };
@@ -90,7 +94,12 @@ fn parse_integer(text: &str, base: i64) -> Option<Integer> {
     if digits.len() > 4300 || !digits.chars().all(|digit| digit.is_digit(radix)) {
         return None;
     }
-    if base == 0 && prefixed.is_none() && digits.len() > 1 && digits.starts_with('0') && digits.trim_matches('0') != "" {
+    if base == 0
+        && prefixed.is_none()
+        && digits.len() > 1
+        && digits.starts_with('0')
+        && !digits.trim_matches('0').is_empty()
+    {
         return None;
     }
     let value = BigInt::parse_bytes(digits.as_bytes(), radix)?;
@@ -122,7 +131,9 @@ fn ascii_digit(character: char) -> char {
 fn parse_float(text: &str) -> Option<f64> {
     let text = text.trim_matches(is_space);
     let body = text.strip_prefix(['-', '+']).unwrap_or(text).to_ascii_lowercase();
-    if !matches!(body.as_str(), "inf" | "infinity" | "nan") && body.contains(|c: char| c.is_ascii_alphabetic() && c != 'e') {
+    if !matches!(body.as_str(), "inf" | "infinity" | "nan")
+        && body.contains(|c: char| c.is_ascii_alphabetic() && c != 'e')
+    {
         return None;
     }
     let bytes = text.as_bytes();
@@ -151,10 +162,13 @@ pub(super) fn round(interpreter: &mut Interpreter<'_>, value: Value, arguments: 
                     return Err(overflow_error("cannot convert float infinity to integer"));
                 }
                 Value::Float(float) => {
-                    crate::value::truncated(if method == "ceil" { float.ceil() } else { float.floor() }).into()
+                    crate::value::truncated(if method == "ceil" { float.ceil() } else { float.floor() })
+                        .into()
                 }
                 other if Integer::of(&other).is_some() => other,
-                other => return Err(type_error(format!("must be real number, not {}", other.type_name()))),
+                other => {
+                    return Err(type_error(format!("must be real number, not {}", other.type_name())));
+                }
             };
             interpreter.binary(BinaryOperator::Divide, &rounded, &scale)
         }
@@ -219,12 +233,15 @@ pub(super) fn sum(interpreter: &mut Interpreter<'_>, value: Value, arguments: Ar
 }
 
 /// `filesizeformat`.
-pub(super) fn filesizeformat(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn filesizeformat(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind("filesizeformat", &["binary"], 0)?;
     let binary = parameters.flag(0, false);
-    let bytes = match float(interpreter, value, Arguments::positional(vec![Value::None]))? {
-        Value::Float(bytes) => bytes,
-        _ => return Err(TemplateError::Operation { exception: "ValueError", message: "not a number".to_owned() }),
+    let Value::Float(bytes) = float(interpreter, value, Arguments::positional(vec![Value::None]))? else {
+        return Err(crate::error::value_error("could not convert to float"));
     };
     let base: f64 = if binary { 1024.0 } else { 1000.0 };
     let units = if binary {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::attribute::Getter;
-use super::{Filter, argument_error, find};
+use super::{Filter, argument_error, find, generated};
 use crate::error::{Outcome, TemplateError};
 use crate::eval::Interpreter;
 use crate::tests::Test;
@@ -35,21 +35,12 @@ fn generate(
     generated(name, made, failure)
 }
 
-/// A generator, unless the error is not one of the template but an exceeded budget.
-fn generated(name: &'static str, made: Vec<Value>, failure: Option<TemplateError>) -> Outcome<Value> {
-    match failure {
-        Some(
-            error @ (TemplateError::TooManySteps { .. }
-            | TemplateError::OutputTooLarge { .. }
-            | TemplateError::TooSlow { .. }
-            | TemplateError::TooDeep { .. }),
-        ) => Err(error),
-        failure => Ok(Value::generator(name, made, failure)),
-    }
-}
-
 /// `map`: an attribute of each item, or a filter applied to each.
-pub(super) fn map(interpreter: &mut Interpreter<'_>, value: Value, mut arguments: Arguments) -> Outcome<Value> {
+pub(super) fn map(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    mut arguments: Arguments,
+) -> Outcome<Value> {
     const NAME: &str = "sync_do_map";
     if !value.is_true() {
         return Ok(Value::generator(NAME, Vec::new(), None));
@@ -59,16 +50,24 @@ pub(super) fn map(interpreter: &mut Interpreter<'_>, value: Value, mut arguments
     {
         let default = arguments.take_named("default");
         if let Some((name, _)) = arguments.named.first() {
-            return generated(NAME, Vec::new(), Some(argument_error(format!("Unexpected keyword argument '{name}'"))));
+            return generated(
+                NAME,
+                Vec::new(),
+                Some(argument_error(format!("Unexpected keyword argument '{name}'"))),
+            );
         }
         let getter = Getter::new(Some(&attribute), default, false);
-        return generate(interpreter, NAME, &value, |interpreter, item| getter.get(interpreter, &item).map(Some));
+        return generate(interpreter, NAME, &value, |interpreter, item| {
+            getter.get(interpreter, &item).map(Some)
+        });
     }
     let filter = match named_filter(&mut arguments) {
         Ok(filter) => filter,
         Err(error) => return generated(NAME, Vec::new(), Some(error)),
     };
-    generate(interpreter, NAME, &value, |interpreter, item| filter(interpreter, item, arguments.clone()).map(Some))
+    generate(interpreter, NAME, &value, |interpreter, item| {
+        filter(interpreter, item, arguments.clone()).map(Some)
+    })
 }
 
 fn named_filter(arguments: &mut Arguments) -> Outcome<Filter> {
@@ -81,34 +80,50 @@ fn named_filter(arguments: &mut Arguments) -> Outcome<Filter> {
 }
 
 /// `select`.
-pub(super) fn select(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
-    filtered(interpreter, "sync_do_select", &value, arguments, true, false)
+pub(super) fn select(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
+    filtered(interpreter, &value, arguments, true, false)
 }
 
 /// `reject`.
-pub(super) fn reject(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
-    filtered(interpreter, "sync_do_reject", &value, arguments, false, false)
+pub(super) fn reject(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
+    filtered(interpreter, &value, arguments, false, false)
 }
 
 /// `selectattr`.
-pub(super) fn selectattr(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
-    filtered(interpreter, "sync_do_selectattr", &value, arguments, true, true)
+pub(super) fn selectattr(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
+    filtered(interpreter, &value, arguments, true, true)
 }
 
 /// `rejectattr`.
-pub(super) fn rejectattr(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
-    filtered(interpreter, "sync_do_rejectattr", &value, arguments, false, true)
+pub(super) fn rejectattr(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
+    filtered(interpreter, &value, arguments, false, true)
 }
 
 /// The items for which a test gives `wanted`; without a test, their truth value.
 fn filtered(
     interpreter: &mut Interpreter<'_>,
-    name: &'static str,
     value: &Value,
     mut arguments: Arguments,
     wanted: bool,
     by_attribute: bool,
 ) -> Outcome<Value> {
+    let name = "select_or_reject";
     if !value.is_true() {
         return Ok(Value::generator(name, Vec::new(), None));
     }

@@ -44,7 +44,11 @@ pub(super) fn last(interpreter: &mut Interpreter<'_>, value: Value, arguments: A
 }
 
 /// `random`.
-pub(super) fn random(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn random(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     arguments.bind("random", &[], 0)?;
     let items = value.iterate(interpreter)?;
     if items.is_empty() {
@@ -61,7 +65,12 @@ fn empty(reason: &str) -> Value {
 /// Python's `reversed()`, as a list.
 fn reversed(interpreter: &mut Interpreter<'_>, value: &Value) -> Outcome<Vec<Value>> {
     match value {
-        Value::Generator(_) | Value::Object(_) | Value::None | Value::Bool(_) | Value::Int(_) | Value::Big(_)
+        Value::Generator(_)
+        | Value::Object(_)
+        | Value::None
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Big(_)
         | Value::Float(_) => Err(type_error(format!("'{}' object is not reversible", value.type_name()))),
         _ => {
             let mut items = value.iterate(interpreter)?;
@@ -72,7 +81,11 @@ fn reversed(interpreter: &mut Interpreter<'_>, value: &Value) -> Outcome<Vec<Val
 }
 
 /// `reverse`.
-pub(super) fn reverse(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn reverse(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     arguments.bind("reverse", &[], 0)?;
     match &value {
         Value::Str(text) => {
@@ -106,7 +119,11 @@ pub(super) fn items(interpreter: &mut Interpreter<'_>, value: Value, arguments: 
             let view = Value::View(crate::value::View::Items, std::rc::Rc::clone(dict));
             Value::generator("do_items", view.iterate(interpreter)?, None)
         }
-        _ => Value::generator("do_items", Vec::new(), Some(type_error("Can only get item pairs from a mapping."))),
+        _ => Value::generator(
+            "do_items",
+            Vec::new(),
+            Some(type_error("Can only get item pairs from a mapping.")),
+        ),
     })
 }
 

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::argument_error;
 use super::attribute::{Getter, without_case};
+use super::{argument_error, generated};
 use crate::error::{Outcome, type_error};
 use crate::eval::Interpreter;
 use crate::value::{Arguments, Dict, Undefined, Value, equal, less_than};
@@ -49,7 +49,11 @@ pub(super) fn sort(interpreter: &mut Interpreter<'_>, value: Value, arguments: A
 }
 
 /// `dictsort`.
-pub(super) fn dictsort(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn dictsort(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind("dictsort", &["case_sensitive", "by", "reverse"], 0)?;
     let ignore_case = !parameters.flag(0, false);
     let by_value = match parameters.take(1) {
@@ -57,7 +61,9 @@ pub(super) fn dictsort(interpreter: &mut Interpreter<'_>, value: Value, argument
         Some(by) => match by.as_str() {
             Some("key") => false,
             Some("value") => true,
-            _ => return Err(argument_error("You can only sort by either \"key\" or \"value\"")),
+            _ => {
+                return Err(argument_error("You can only sort by either \"key\" or \"value\""));
+            }
         },
     };
     let reverse = parameters.flag(2, false);
@@ -79,7 +85,11 @@ pub(super) fn dictsort(interpreter: &mut Interpreter<'_>, value: Value, argument
 }
 
 /// `groupby`.
-pub(super) fn groupby(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn groupby(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind("groupby", &["attribute", "default", "case_sensitive"], 1)?;
     let attribute = parameters.take(0);
     let default = parameters.take(1);
@@ -110,24 +120,35 @@ pub(super) fn groupby(interpreter: &mut Interpreter<'_>, value: Value, arguments
 }
 
 /// `unique`.
-pub(super) fn unique(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn unique(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind("unique", &["case_sensitive", "attribute"], 0)?;
     let ignore_case = !parameters.flag(0, false);
     let attribute = parameters.take(1);
     let getter = Getter::new(attribute.as_ref(), None, ignore_case);
     let mut seen = Dict::default();
     let mut kept = Vec::new();
-    for item in value.into_items(interpreter)? {
+    let items = match value.into_items(interpreter) {
+        Ok(items) => items,
+        Err(error) => return generated("sync_do_unique", kept, Some(error)),
+    };
+    for item in items {
         interpreter.meter.spend(1)?;
-        let key = getter.get(interpreter, &item)?;
+        let key = match getter.get(interpreter, &item) {
+            Ok(key) => key,
+            Err(error) => return generated("sync_do_unique", kept, Some(error)),
+        };
         match seen.get(&key).map(|found| found.is_some()) {
             Ok(true) => continue,
             Ok(false) => seen.set(key, Value::None)?,
-            Err(error) => return Ok(Value::generator("do_unique", kept, Some(error))),
+            Err(error) => return Ok(Value::generator("sync_do_unique", kept, Some(error))),
         }
         kept.push(item);
     }
-    Ok(Value::generator("do_unique", kept, None))
+    Ok(Value::generator("sync_do_unique", kept, None))
 }
 
 /// `min`.
@@ -140,7 +161,12 @@ pub(super) fn max(interpreter: &mut Interpreter<'_>, value: Value, arguments: Ar
     extreme(interpreter, value, arguments, "max")
 }
 
-fn extreme(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments, name: &str) -> Outcome<Value> {
+fn extreme(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+    name: &str,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind(name, &["case_sensitive", "attribute"], 0)?;
     let ignore_case = !parameters.flag(0, false);
     let attribute = parameters.take(1);

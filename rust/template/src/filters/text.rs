@@ -10,13 +10,22 @@ use crate::text::{self, is_space};
 use crate::value::{Arguments, Dict, Text, Value};
 
 /// Calls a method of the value's text.
-fn method(interpreter: &mut Interpreter<'_>, value: &Value, name: &str, arguments: Arguments) -> Outcome<Value> {
+fn method(
+    interpreter: &mut Interpreter<'_>,
+    value: &Value,
+    name: &str,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let text = value.to_text(interpreter)?;
     methods::call(interpreter, &Value::Str(text), &Arc::from(name), arguments)
 }
 
 /// `capitalize`.
-pub(super) fn capitalize(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn capitalize(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     arguments.bind("capitalize", &[], 0)?;
     method(interpreter, &value, "capitalize", Arguments::default())
 }
@@ -34,7 +43,11 @@ pub(super) fn lower(interpreter: &mut Interpreter<'_>, value: Value, arguments: 
 }
 
 /// `center`.
-pub(super) fn center(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn center(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind("center", &["width"], 0)?;
     let width = Value::Int(parameters.integer(0, 80)?);
     method(interpreter, &value, "center", Arguments::positional(vec![width]))
@@ -48,7 +61,11 @@ pub(super) fn trim(interpreter: &mut Interpreter<'_>, value: Value, arguments: A
 }
 
 /// `string`.
-pub(super) fn string(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn string(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     arguments.bind("string", &[], 0)?;
     Ok(Value::Str(value.to_text(interpreter)?))
 }
@@ -78,7 +95,11 @@ pub(super) fn title(interpreter: &mut Interpreter<'_>, value: Value, arguments: 
 }
 
 /// `replace`.
-pub(super) fn replace(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn replace(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind("replace", &["old", "new", "count"], 2)?;
     let old = parameters.take_or(0, Value::None).to_text(interpreter)?;
     let new = parameters.take_or(1, Value::None).to_text(interpreter)?;
@@ -91,7 +112,11 @@ pub(super) fn replace(interpreter: &mut Interpreter<'_>, value: Value, arguments
 }
 
 /// `format`: the `%` operator.
-pub(super) fn format(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn format(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     if !arguments.positional.is_empty() && !arguments.named.is_empty() {
         return Err(argument_error("can't handle positional and keyword arguments at the same time"));
     }
@@ -109,7 +134,11 @@ pub(super) fn format(interpreter: &mut Interpreter<'_>, value: Value, arguments:
 }
 
 /// `indent`.
-pub(super) fn indent(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn indent(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind("indent", &["width", "first", "blank"], 0)?;
     let indention: Arc<str> = match parameters.take_or(0, Value::Int(4)) {
         Value::Str(text) => text.text,
@@ -125,7 +154,10 @@ pub(super) fn indent(interpreter: &mut Interpreter<'_>, value: Value, arguments:
     let (first, blank) = (parameters.flag(1, false), parameters.flag(2, false));
     value.require_defined()?;
     let Value::Str(text) = &value else {
-        return Err(type_error(format!("unsupported operand type(s) for +=: '{}' and 'str'", value.type_name())));
+        return Err(type_error(format!(
+            "unsupported operand type(s) for +=: '{}' and 'str'",
+            value.type_name()
+        )));
     };
     let source = format!("{}\n", text.text);
     let lines = methods::lines(&source, false);
@@ -144,7 +176,11 @@ pub(super) fn indent(interpreter: &mut Interpreter<'_>, value: Value, arguments:
 }
 
 /// `truncate`.
-pub(super) fn truncate(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn truncate(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind("truncate", &["length", "killwords", "end", "leeway"], 0)?;
     let length = parameters.integer(0, 255)?;
     let whole_words = !parameters.flag(1, false);
@@ -173,7 +209,11 @@ pub(super) fn truncate(interpreter: &mut Interpreter<'_>, value: Value, argument
 }
 
 /// `wordcount`.
-pub(super) fn wordcount(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn wordcount(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     arguments.bind("wordcount", &[], 0)?;
     let text = value.to_text(interpreter)?;
     let words = text.text.split(|c: char| c != '_' && !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -181,7 +221,11 @@ pub(super) fn wordcount(interpreter: &mut Interpreter<'_>, value: Value, argumen
 }
 
 /// `wordwrap`: lines of at most `width` characters, broken at spaces.
-pub(super) fn wordwrap(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn wordwrap(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let names = ["width", "break_long_words", "wrapstring", "break_on_hyphens"];
     let mut parameters = arguments.bind("wordwrap", &names, 0)?;
     let width = usize::try_from(parameters.integer(0, 79)?).unwrap_or(0).max(1);
@@ -229,7 +273,11 @@ fn wrap_line(line: &str, width: usize, break_long: bool, wrapped: &mut Vec<Strin
 }
 
 /// `pprint`: as `repr`, with the keys of dicts sorted. Lines are not wrapped.
-pub(super) fn pprint(interpreter: &mut Interpreter<'_>, value: Value, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn pprint(
+    interpreter: &mut Interpreter<'_>,
+    value: Value,
+    arguments: Arguments,
+) -> Outcome<Value> {
     arguments.bind("pprint", &[], 0)?;
     let sorted = sorted_keys(interpreter, &value)?;
     let mut out = String::new();
@@ -240,13 +288,20 @@ pub(super) fn pprint(interpreter: &mut Interpreter<'_>, value: Value, arguments:
 fn sorted_keys(interpreter: &mut Interpreter<'_>, value: &Value) -> Outcome<Value> {
     interpreter.meter.spend(1)?;
     value.check_depth()?;
-    let mut each = |items: &[Value]| items.iter().map(|item| sorted_keys(interpreter, item)).collect::<Outcome<Vec<_>>>();
+    let mut each = |items: &[Value]| {
+        items.iter().map(|item| sorted_keys(interpreter, item)).collect::<Outcome<Vec<_>>>()
+    };
     Ok(match value {
         Value::List(items) => Value::list(each(&items.items)?),
         Value::Tuple(items) => Value::tuple(each(&items.items)?),
         Value::Dict(dict) => {
             let mut entries = dict.entries().to_vec();
-            entries.sort_by(|a, b| crate::value::order(&a.0, &b.0, "<").ok().flatten().unwrap_or(std::cmp::Ordering::Equal));
+            entries.sort_by(|a, b| {
+                crate::value::order(&a.0, &b.0, "<")
+                    .ok()
+                    .flatten()
+                    .unwrap_or_else(|| a.0.type_name().cmp(b.0.type_name()))
+            });
             let mut sorted = Dict::with_capacity(entries.len());
             for (key, value) in entries {
                 sorted.set(key, sorted_keys(interpreter, &value)?)?;

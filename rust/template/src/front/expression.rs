@@ -16,7 +16,8 @@ impl Lowering {
             Expr::Var(node) => return self.variable(scope, node),
             Expr::Const(node) => Expression::Constant(keyword(&node.value)),
             Expr::Slice(node) => {
-                let mut part = |part: &Option<Expr<'_>>| part.as_ref().map(|e| self.expression(scope, e)).transpose();
+                let mut part =
+                    |part: &Option<Expr<'_>>| part.as_ref().map(|e| self.expression(scope, e)).transpose();
                 let parts = Box::new([part(&node.start)?, part(&node.stop)?, part(&node.step)?]);
                 Expression::Slice(self.boxed(scope, &node.expr)?, parts)
             }
@@ -70,7 +71,9 @@ impl Lowering {
                     arguments: self.arguments(scope, &node.args)?,
                 }
             }
-            Expr::GetAttr(node) => Expression::Attribute(self.boxed(scope, &node.expr)?, Arc::from(node.name)),
+            Expr::GetAttr(node) => {
+                Expression::Attribute(self.boxed(scope, &node.expr)?, Arc::from(node.name))
+            }
             Expr::GetItem(node) => {
                 let owner = self.expression(scope, &node.expr)?;
                 Expression::Item(Box::new((owner, self.expression(scope, &node.subscript_expr)?)))
@@ -99,7 +102,9 @@ impl Lowering {
     fn variable(&mut self, scope: usize, node: &ast::Var<'_>) -> Outcome<Expression> {
         match self.literals.get(node.id) {
             Some(Literal::Constant(constant)) => return Ok(Expression::Constant(constant.clone())),
-            Some(Literal::Text(text)) => return Ok(Expression::Constant(Constant::Str(Arc::clone(text)))),
+            Some(Literal::Text(text)) => {
+                return Ok(Expression::Constant(Constant::Str(Arc::clone(text))));
+            }
             None => {}
         }
         match self.scopes.place(scope, node.id) {
@@ -110,13 +115,27 @@ impl Lowering {
 
     fn binary(&mut self, scope: usize, node: &ast::BinOp<'_>) -> Outcome<Expression> {
         let operator = match node.op {
-            BinOpKind::Eq => return self.comparison(scope, CompareOperator::Equal, &node.left, &node.right),
-            BinOpKind::Ne => return self.comparison(scope, CompareOperator::NotEqual, &node.left, &node.right),
-            BinOpKind::Lt => return self.comparison(scope, CompareOperator::Less, &node.left, &node.right),
-            BinOpKind::Lte => return self.comparison(scope, CompareOperator::LessEqual, &node.left, &node.right),
-            BinOpKind::Gt => return self.comparison(scope, CompareOperator::Greater, &node.left, &node.right),
-            BinOpKind::Gte => return self.comparison(scope, CompareOperator::GreaterEqual, &node.left, &node.right),
-            BinOpKind::In => return self.comparison(scope, CompareOperator::In, &node.left, &node.right),
+            BinOpKind::Eq => {
+                return self.comparison(scope, CompareOperator::Equal, &node.left, &node.right);
+            }
+            BinOpKind::Ne => {
+                return self.comparison(scope, CompareOperator::NotEqual, &node.left, &node.right);
+            }
+            BinOpKind::Lt => {
+                return self.comparison(scope, CompareOperator::Less, &node.left, &node.right);
+            }
+            BinOpKind::Lte => {
+                return self.comparison(scope, CompareOperator::LessEqual, &node.left, &node.right);
+            }
+            BinOpKind::Gt => {
+                return self.comparison(scope, CompareOperator::Greater, &node.left, &node.right);
+            }
+            BinOpKind::Gte => {
+                return self.comparison(scope, CompareOperator::GreaterEqual, &node.left, &node.right);
+            }
+            BinOpKind::In => {
+                return self.comparison(scope, CompareOperator::In, &node.left, &node.right);
+            }
             BinOpKind::Concat => {
                 let mut parts = match self.expression(scope, &node.left)? {
                     Expression::Concatenation(parts) => parts,
@@ -125,8 +144,12 @@ impl Lowering {
                 parts.push(self.expression(scope, &node.right)?);
                 return Ok(Expression::Concatenation(parts));
             }
-            BinOpKind::ScAnd => return Ok(Expression::And(self.pair(scope, &node.left, &node.right)?)),
-            BinOpKind::ScOr => return Ok(Expression::Or(self.pair(scope, &node.left, &node.right)?)),
+            BinOpKind::ScAnd => {
+                return Ok(Expression::And(self.pair(scope, &node.left, &node.right)?));
+            }
+            BinOpKind::ScOr => {
+                return Ok(Expression::Or(self.pair(scope, &node.left, &node.right)?));
+            }
             BinOpKind::Add => BinaryOperator::Add,
             BinOpKind::Sub => BinaryOperator::Subtract,
             BinOpKind::Mul => BinaryOperator::Multiply,
@@ -138,7 +161,12 @@ impl Lowering {
         Ok(Expression::Binary(operator, self.pair(scope, &node.left, &node.right)?))
     }
 
-    fn pair(&mut self, scope: usize, left: &Expr<'_>, right: &Expr<'_>) -> Outcome<Box<(Expression, Expression)>> {
+    fn pair(
+        &mut self,
+        scope: usize,
+        left: &Expr<'_>,
+        right: &Expr<'_>,
+    ) -> Outcome<Box<(Expression, Expression)>> {
         Ok(Box::new((self.expression(scope, left)?, self.expression(scope, right)?)))
     }
 
@@ -155,11 +183,14 @@ impl Lowering {
 
     /// Lowers the arguments of a call.
     pub fn arguments(&mut self, scope: usize, arguments: &[CallArg<'_>]) -> Outcome<Vec<Argument>> {
+        check_order(arguments)?;
         let mut lowered = Vec::with_capacity(arguments.len());
         for argument in arguments {
             lowered.push(match argument {
                 CallArg::Pos(value) => Argument::Positional(self.expression(scope, value)?),
-                CallArg::Kwarg(name, value) => Argument::Named(Arc::from(*name), self.expression(scope, value)?),
+                CallArg::Kwarg(name, value) => {
+                    Argument::Named(Arc::from(*name), self.expression(scope, value)?)
+                }
                 CallArg::PosSplat(value) => Argument::Splat(self.expression(scope, value)?),
                 CallArg::KwargSplat(value) => Argument::NamedSplat(self.expression(scope, value)?),
             });
@@ -191,4 +222,25 @@ fn compare_operator(operator: CompareOpKind) -> CompareOperator {
         CompareOpKind::In => CompareOperator::In,
         CompareOpKind::NotIn => CompareOperator::NotIn,
     }
+}
+
+/// Refuses orders of arguments that jinja2 refuses: `*` and `**` come once, positional arguments before both and before
+/// named ones, and nothing after `**`.
+fn check_order(arguments: &[CallArg<'_>]) -> Outcome<()> {
+    let (mut named, mut splat, mut named_splat) = (false, false, false);
+    for argument in arguments {
+        let allowed = match argument {
+            CallArg::Pos(_) => !named && !splat && !named_splat,
+            CallArg::Kwarg(..) | CallArg::KwargSplat(_) => !named_splat,
+            CallArg::PosSplat(_) => !splat && !named_splat,
+        };
+        if !allowed {
+            let message = "invalid syntax for function call expression".to_owned();
+            return Err(TemplateError::Syntax { message, line: 0 });
+        }
+        named |= matches!(argument, CallArg::Kwarg(..));
+        splat |= matches!(argument, CallArg::PosSplat(_));
+        named_splat |= matches!(argument, CallArg::KwargSplat(_));
+    }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use num_bigint::BigInt;
 
 use super::literal::Constant;
+use super::number::{float, integer};
 use crate::error::{Outcome, TemplateError};
 use crate::text::is_space;
 
@@ -28,13 +29,17 @@ pub(crate) struct Located {
 pub(crate) enum Piece {
     Text(String),
     /// `{{ ... }}` or, if `statement`, `{% ... %}`.
-    Tag { statement: bool, tokens: Vec<Located>, line: usize },
+    Tag {
+        statement: bool,
+        tokens: Vec<Located>,
+        line: usize,
+    },
 }
 
 /// Longest first, so that `//` is not read as two `/`.
 const OPERATORS: [&str; 26] = [
-    "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", ">", "<", "=",
-    ".", ":", "|", ",", ";",
+    "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", ">", "<",
+    "=", ".", ":", "|", ",", ";",
 ];
 
 /// Cuts a template into pieces.
@@ -46,7 +51,8 @@ pub(crate) fn split(source: &str) -> Outcome<Vec<Piece>> {
     if source.ends_with('\n') {
         source.pop();
     }
-    let mut lexer = Lexer { source: &source, at: 0, line_starting: true, pieces: Vec::new(), line: 1, counted: 0 };
+    let mut lexer =
+        Lexer { source: &source, at: 0, line_starting: true, pieces: Vec::new(), line: 1, counted: 0 };
     lexer.run()?;
     Ok(lexer.pieces)
 }
@@ -95,7 +101,9 @@ impl<'s> Lexer<'s> {
             let (sign, body) = sign_at(self.source, body, b"-+");
             let text = self.control(&rest[..start], sign, marker != b'{');
             self.push_text(text);
-            if marker == b'%' && let Some(end) = raw_begin(&self.source[body..]) {
+            if marker == b'%'
+                && let Some(end) = raw_begin(&self.source[body..])
+            {
                 self.advance_to(body + end);
                 self.raw()?;
                 continue;
@@ -122,7 +130,11 @@ impl<'s> Lexer<'s> {
             None if strips => {
                 let line = text.rfind('\n').map_or(0, |at| at + 1);
                 let at_start = line > 0 || self.line_starting;
-                if at_start && text[line..].chars().all(is_space) { text[..line].to_owned() } else { text.to_owned() }
+                if at_start && text[line..].chars().all(is_space) {
+                    text[..line].to_owned()
+                } else {
+                    text.to_owned()
+                }
             }
             _ => text.to_owned(),
         }
@@ -149,6 +161,10 @@ impl<'s> Lexer<'s> {
                 return Ok(());
             }
         }
+        // jinja2 looks for the end of what has begun only if there is something left.
+        if self.rest().is_empty() {
+            return Ok(());
+        }
         self.error("Missing end of comment tag")
     }
 
@@ -156,7 +172,9 @@ impl<'s> Lexer<'s> {
         for (start, _) in self.rest().match_indices("{%") {
             let (sign, name) = sign_at(self.source, self.at + start + 2, b"-+");
             let after = self.source[name..].trim_start_matches(is_space);
-            let Some(after) = after.strip_prefix("endraw") else { continue };
+            let Some(after) = after.strip_prefix("endraw") else {
+                continue;
+            };
             let end = self.source.len() - after.trim_start_matches(is_space).len();
             if let Some(end) = self.tag_end(end, "%}", true, true) {
                 let text = self.control(&self.source[self.at..self.at + start], sign, true);
@@ -164,6 +182,9 @@ impl<'s> Lexer<'s> {
                 self.advance_to(end);
                 return Ok(());
             }
+        }
+        if self.rest().is_empty() {
+            return Ok(());
         }
         self.error("Missing end of raw directive")
     }
@@ -174,7 +195,9 @@ impl<'s> Lexer<'s> {
         let mut tokens = Vec::new();
         let mut brackets: Vec<&str> = Vec::new();
         loop {
-            if brackets.is_empty() && let Some(end) = self.tag_end(self.at, end_marker, statement, statement) {
+            if brackets.is_empty()
+                && let Some(end) = self.tag_end(self.at, end_marker, statement, statement)
+            {
                 self.advance_to(end);
                 self.pieces.push(Piece::Tag { statement, tokens, line: start_line });
                 return Ok(());
@@ -197,7 +220,9 @@ impl<'s> Lexer<'s> {
                     "{" => brackets.push("}"),
                     ")" | "]" | "}" => match brackets.pop() {
                         Some(expected) if expected == operator => {}
-                        Some(expected) => return self.error(format!("unexpected '{operator}', expected '{expected}'")),
+                        Some(expected) => {
+                            return self.error(format!("unexpected '{operator}', expected '{expected}'"));
+                        }
                         None => return self.error(format!("unexpected '{operator}'")),
                     },
                     _ => {}
@@ -228,7 +253,7 @@ impl<'s> Lexer<'s> {
             let Some(end) = string_end(rest, first) else {
                 return self.error(format!("unexpected char {first:?} at {}", self.at));
             };
-            let Some(text) = super::rewrite::unescaped(&rest[1..end]) else {
+            let Some(text) = super::escape::unescaped(&rest[1..end]) else {
                 return self.error("malformed escape in a string literal");
             };
             self.at += end + 1;
@@ -239,7 +264,7 @@ impl<'s> Lexer<'s> {
                 self.at += operator.len();
                 Ok(Token::Operator(operator))
             }
-            None if rest.starts_with("!") => self.error("unexpected char '!'"),
+            None if rest.starts_with('!') => self.error("unexpected char '!'"),
             None => self.error(format!("unexpected char {first:?} at {}", self.at)),
         }
     }
@@ -289,79 +314,6 @@ fn string_end(text: &str, quote: char) -> Option<usize> {
         }
     }
     None
-}
-
-/// Length of `(\d+_)*\d+` at the start.
-fn digits(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let mut end = 0;
-    while end < bytes.len() {
-        let next = bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
-        match bytes[end] {
-            b'0'..=b'9' => end += 1,
-            b'_' if end > 0 && next => end += 1,
-            _ => break,
-        }
-    }
-    end
-}
-
-/// A float literal at the start, and its length.
-fn float(text: &str) -> Option<(f64, usize)> {
-    let mut end = digits(text);
-    let mut is_float = false;
-    if text[end..].starts_with('.') {
-        let fraction = digits(&text[end + 1..]);
-        if fraction > 0 {
-            end += 1 + fraction;
-            is_float = true;
-        }
-    }
-    if text[end..].starts_with(['e', 'E']) {
-        let sign = usize::from(text[end + 1..].starts_with(['+', '-']));
-        let exponent = digits(&text[end + 1 + sign..]);
-        if exponent > 0 {
-            end += 1 + sign + exponent;
-            is_float = true;
-        }
-    }
-    if !is_float {
-        return None;
-    }
-    text[..end].replace('_', "").parse().ok().map(|value| (value, end))
-}
-
-/// An integer literal at the start, which must be a digit, and its length.
-fn integer(text: &str) -> (BigInt, usize) {
-    let bytes = text.as_bytes();
-    let radix = match bytes.get(1).map(u8::to_ascii_lowercase) {
-        Some(b'b') if bytes[0] == b'0' => 2,
-        Some(b'o') if bytes[0] == b'0' => 8,
-        Some(b'x') if bytes[0] == b'0' => 16,
-        _ => 10,
-    };
-    let is_digit = |at: usize| bytes.get(at).is_some_and(|byte| char::from(*byte).is_digit(radix));
-    if radix != 10 {
-        let mut end = 2;
-        while is_digit(end) || bytes.get(end) == Some(&b'_') && is_digit(end + 1) {
-            end += 1;
-        }
-        let body = text[2..end].replace('_', "");
-        if let Some(value) = BigInt::parse_bytes(body.as_bytes(), radix) {
-            return (value, end);
-        }
-    }
-    // A number with leading zeros is only one if it is all zeros.
-    let zero = bytes[0] == b'0';
-    let mut end = 1;
-    while end < bytes.len()
-        && (is_digit(end) || bytes[end] == b'_' && is_digit(end + 1))
-        && (!zero || bytes[end] == b'0' || bytes[end] == b'_' && bytes.get(end + 1) == Some(&b'0'))
-    {
-        end += 1;
-    }
-    let body = text[..end].replace('_', "");
-    (BigInt::parse_bytes(body.as_bytes(), 10).unwrap_or_default(), end)
 }
 
 impl Token {

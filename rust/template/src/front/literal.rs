@@ -1,6 +1,6 @@
 //! The table of literals, and the names by which rewritten source refers to it.
 //!
-//! MiniJinja's literals are narrower than Python's: no integer beyond 128 bits, fewer escapes, no lone surrogate.
+//! `MiniJinja`'s literals are narrower than Python's: no integer beyond 128 bits, fewer escapes, no lone surrogate.
 //! Texts between tags go the same way, since jinja2 cuts whitespace differently.
 
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(crate) enum Literal {
 #[derive(Debug, Default)]
 pub(crate) struct Literals(Vec<Literal>);
 
-/// MiniJinja takes the middle dot for part of a name and jinja2 does not, so that no template can use such a name.
+/// `MiniJinja` takes the middle dot for part of a name and jinja2 does not, so that no template can use such a name.
 const PREFIX: &str = "literal·";
 
 impl Literals {

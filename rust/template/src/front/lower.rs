@@ -1,4 +1,4 @@
-//! The state of lowering MiniJinja's tree to a [`Program`].
+//! The state of lowering `MiniJinja`'s tree to a [`Program`].
 
 use std::sync::Arc;
 

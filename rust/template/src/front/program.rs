@@ -48,10 +48,16 @@ pub(crate) enum Load {
 #[derive(Debug)]
 pub(crate) enum Target {
     /// A variable of the current function; `export` is its name where blocks must see it.
-    Slot { slot: usize, export: Option<Arc<str>> },
+    Slot {
+        slot: usize,
+        export: Option<Arc<str>>,
+    },
     Tuple(Vec<Target>),
     /// An attribute of a namespace.
-    Attribute { owner: Expression, name: Arc<str> },
+    Attribute {
+        owner: Expression,
+        name: Arc<str>,
+    },
 }
 
 /// A statement.
@@ -59,17 +65,47 @@ pub(crate) enum Target {
 pub(crate) enum Statement {
     Text(Arc<str>),
     Output(Expression),
-    If { test: Expression, yes: Vec<Statement>, no: Vec<Statement> },
+    If {
+        test: Expression,
+        yes: Vec<Statement>,
+        no: Vec<Statement>,
+    },
     For(Arc<ForLoop>),
-    Set { target: Target, value: Expression },
-    SetBlock { target: Target, loads: Vec<(usize, Load)>, filter: Option<Expression>, body: Vec<Statement> },
-    With { assignments: Vec<(Target, Expression)>, loads: Vec<(usize, Load)>, body: Vec<Statement> },
-    FilterBlock { loads: Vec<(usize, Load)>, filter: Expression, body: Vec<Statement> },
-    Macro { target: Target, definition: Arc<MacroDefinition> },
-    CallBlock { call: Expression, caller: Arc<MacroDefinition> },
+    Set {
+        target: Target,
+        value: Expression,
+    },
+    SetBlock {
+        target: Target,
+        loads: Vec<(usize, Load)>,
+        filter: Option<Expression>,
+        body: Vec<Statement>,
+    },
+    With {
+        assignments: Vec<(Target, Expression)>,
+        loads: Vec<(usize, Load)>,
+        body: Vec<Statement>,
+    },
+    FilterBlock {
+        loads: Vec<(usize, Load)>,
+        filter: Expression,
+        body: Vec<Statement>,
+    },
+    Macro {
+        target: Target,
+        definition: Arc<MacroDefinition>,
+    },
+    CallBlock {
+        call: Expression,
+        caller: Arc<MacroDefinition>,
+    },
     /// `{% generation %}`.
     Generation(Arc<MacroDefinition>),
-    AutoEscape { enabled: Expression, loads: Vec<(usize, Load)>, body: Vec<Statement> },
+    AutoEscape {
+        enabled: Expression,
+        loads: Vec<(usize, Load)>,
+        body: Vec<Statement>,
+    },
     Block(usize),
     Break,
     Continue,
@@ -162,7 +198,10 @@ pub(crate) enum Argument {
 #[derive(Debug)]
 pub(crate) enum Expression {
     Constant(Constant),
-    Variable { place: Place, name: Arc<str> },
+    Variable {
+        place: Place,
+        name: Arc<str>,
+    },
     List(Vec<Expression>),
     Tuple(Vec<Expression>),
     Dict(Vec<(Expression, Expression)>),
@@ -174,14 +213,32 @@ pub(crate) enum Expression {
     /// `a ~ b ~ c`.
     Concatenation(Vec<Expression>),
     Comparison(Box<Expression>, Vec<(CompareOperator, Expression)>),
-    Conditional { test: Box<Expression>, yes: Box<Expression>, no: Option<Box<Expression>> },
+    Conditional {
+        test: Box<Expression>,
+        yes: Box<Expression>,
+        no: Option<Box<Expression>>,
+    },
     Attribute(Box<Expression>, Arc<str>),
     Item(Box<(Expression, Expression)>),
     /// Start, stop and step.
     Slice(Box<Expression>, Box<[Option<Expression>; 3]>),
     /// Without a subject it applies to the text of the block it belongs to.
-    Filter { name: Arc<str>, filter: Option<Filter>, subject: Option<Box<Expression>>, arguments: Vec<Argument> },
-    Test { name: Arc<str>, test: Option<Test>, subject: Box<Expression>, arguments: Vec<Argument> },
+    Filter {
+        name: Arc<str>,
+        filter: Option<Filter>,
+        subject: Option<Box<Expression>>,
+        arguments: Vec<Argument>,
+    },
+    Test {
+        name: Arc<str>,
+        test: Option<Test>,
+        subject: Box<Expression>,
+        arguments: Vec<Argument>,
+    },
     Call(Box<Expression>, Vec<Argument>),
-    MethodCall { owner: Box<Expression>, name: Arc<str>, arguments: Vec<Argument> },
+    MethodCall {
+        owner: Box<Expression>,
+        name: Arc<str>,
+        arguments: Vec<Argument>,
+    },
 }

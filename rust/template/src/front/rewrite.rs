@@ -1,10 +1,10 @@
-//! Writes tags down so that MiniJinja's parser reads them as jinja2 means them.
+//! Writes tags down so that `MiniJinja`'s parser reads them as jinja2 means them.
 //!
 //! * Texts and literals become names that stand for entries of a table ([`super::literal`]).
 //! * `{% generation %}` becomes a call block, which is what transformers makes of it.
-//! * `+x` becomes `- -x`: MiniJinja has no unary plus, and both fail for the same values.
+//! * `+x` becomes `- -x`: `MiniJinja` has no unary plus, and both fail for the same values.
 //! * A bare tuple (`{% for x in 1, 2 %}`) gets parentheses.
-//! * What MiniJinja has and jinja2 has not (`{% do %}`) is refused, and so is what would nest too deeply for a
+//! * What `MiniJinja` has and jinja2 has not (`{% do %}`) is refused, and so is what would nest too deeply for a
 //!   recursive parser.
 
 use super::lexer::{Located, Piece, Token};
@@ -14,10 +14,11 @@ use crate::error::{Outcome, TemplateError};
 /// The callee of the call block that a `{% generation %}` block becomes.
 pub(crate) const GENERATION: &str = "generation·block";
 
-/// Operators in one tag, and `elif` tags in a template: each may nest the tree one level deeper.
-const MAX_NESTING: usize = 2_000;
+/// Operators in one tag, and `elif` tags in a template: each may nest the tree one level deeper. `CPython` compiles
+/// few templates beyond that, either.
+const MAX_NESTING: usize = 500;
 
-/// A template that MiniJinja can parse.
+/// A template that `MiniJinja` can parse.
 pub(crate) struct Rewritten {
     pub source: String,
     pub literals: Literals,
@@ -58,10 +59,14 @@ pub(crate) fn rewrite(pieces: Vec<Piece>) -> Outcome<Rewritten> {
             Piece::Tag { statement, tokens, line } => rewriter.tag(statement, tokens, line)?,
         }
     }
-    if rewriter.open.iter().any(|end| *end == "endgeneration") {
+    if rewriter.open.contains(&"endgeneration") {
         return Err(syntax("Unexpected end of template. 'endgeneration' is missing.", rewriter.line));
     }
-    Ok(Rewritten { source: rewriter.out, literals: rewriter.literals, has_generation: rewriter.has_generation })
+    Ok(Rewritten {
+        source: rewriter.out,
+        literals: rewriter.literals,
+        has_generation: rewriter.has_generation,
+    })
 }
 
 fn syntax(message: impl Into<String>, line: usize) -> TemplateError {
@@ -73,6 +78,13 @@ impl Rewriter {
         let operators = tokens.iter().filter(|located| nests(&located.token)).count();
         if operators > MAX_NESTING {
             return Err(syntax(format!("more than {MAX_NESTING} operators in one tag"), line));
+        }
+        check_chained_tests(&tokens)?;
+        if statement
+            && matches!(tokens.first(), Some(Located { token: Token::Name(name), .. }) if name == "print")
+        {
+            self.print(tokens);
+            return Ok(());
         }
         self.out.push_str(if statement { "{% " } else { "{{ " });
         if statement {
@@ -113,7 +125,9 @@ impl Rewriter {
                 self.out.push_str("endcall");
                 self.write(tokens.split_off(1));
             }
-            "do" | "print" => return Err(syntax(format!("Encountered unknown tag '{keyword}'."), line)),
+            "do" => {
+                return Err(syntax(format!("Encountered unknown tag '{keyword}'."), line));
+            }
             "if" | "elif" => {
                 self.elifs += usize::from(keyword == "elif");
                 if self.elifs > MAX_NESTING {
@@ -128,6 +142,26 @@ impl Rewriter {
             _ => self.write(tokens),
         }
         Ok(())
+    }
+
+    /// `{% print a, b %}` prints one after the other.
+    fn print(&mut self, mut tokens: Vec<Located>) {
+        let mut rest = tokens.split_off(1);
+        loop {
+            let mut depth = 0;
+            let comma = rest.iter().position(|located| {
+                depth += bracket(&located.token);
+                depth == 0 && located.token == Token::Operator(",")
+            });
+            let mut after = comma.map(|comma| rest.split_off(comma));
+            self.out.push_str("{{");
+            self.write(rest);
+            self.out.push_str(" }}");
+            match &mut after {
+                Some(after) => rest = after.split_off(1),
+                None => return,
+            }
+        }
     }
 
     /// Puts parentheses around the iterable of a loop if it is a bare tuple.
@@ -165,6 +199,7 @@ impl Rewriter {
 
     fn write(&mut self, tokens: Vec<Located>) {
         let mut before: Option<Token> = None;
+        let mut after_is = false;
         let mut tokens = tokens.into_iter().peekable();
         while let Some(Located { token, line }) = tokens.next() {
             // Lines are kept, so that MiniJinja's messages name the right one.
@@ -202,6 +237,12 @@ impl Rewriter {
                 }
                 Token::Integer(_) | Token::Float(_) => self.literal(token.clone()),
             }
+            // MiniJinja would take a sign after a test for the start of its argument.
+            let is_test = after_is && matches!(&token, Token::Name(name) if name != "not");
+            if is_test && matches!(tokens.peek(), Some(Located { token: Token::Operator("+" | "-"), .. })) {
+                self.out.push_str("()");
+            }
+            after_is = matches!(&token, Token::Name(name) if name == "is" || after_is && name == "not");
             before = Some(token);
         }
     }
@@ -212,6 +253,21 @@ impl Rewriter {
             self.out.push_str(&name);
         }
     }
+}
+
+/// Refuses `x is a is b`, as jinja2 does.
+fn check_chained_tests(tokens: &[Located]) -> Outcome<()> {
+    let name = |at: usize| match tokens.get(at) {
+        Some(Located { token: Token::Name(name), .. }) => Some(name.as_str()),
+        _ => None,
+    };
+    for (at, located) in tokens.iter().enumerate() {
+        let test = at + 1 + usize::from(name(at + 1) == Some("not"));
+        if name(at) == Some("is") && name(test).is_some() && name(test + 1) == Some("is") {
+            return Err(syntax("You cannot chain multiple tests with is", located.line));
+        }
+    }
+    Ok(())
 }
 
 /// How much deeper a token goes into brackets.
@@ -237,70 +293,10 @@ fn ends_operand(token: Option<&Token>) -> bool {
     match token {
         None => false,
         Some(Token::Operator(operator)) => matches!(*operator, ")" | "]" | "}"),
-        Some(Token::Name(name)) => {
-            !matches!(name.as_str(), "and" | "or" | "not" | "in" | "is" | "if" | "elif" | "else" | "for" | "set")
-        }
+        Some(Token::Name(name)) => !matches!(
+            name.as_str(),
+            "and" | "or" | "not" | "in" | "is" | "if" | "elif" | "else" | "for" | "set"
+        ),
         Some(_) => true,
     }
-}
-
-/// A string literal's text, with escapes resolved as Python's `unicode-escape` codec does. `None` if malformed.
-pub(crate) fn unescaped(source: &str) -> Option<String> {
-    let mut out = String::with_capacity(source.len());
-    let mut characters = source.chars();
-    while let Some(character) = characters.next() {
-        if character != '\\' {
-            out.push(character);
-            continue;
-        }
-        let escape = characters.next()?;
-        match escape {
-            '\n' => {}
-            '\\' | '\'' | '"' => out.push(escape),
-            'a' => out.push('\u{7}'),
-            'b' => out.push('\u{8}'),
-            'f' => out.push('\u{c}'),
-            'n' => out.push('\n'),
-            'r' => out.push('\r'),
-            't' => out.push('\t'),
-            'v' => out.push('\u{b}'),
-            'x' | 'u' | 'U' => {
-                let length = match escape {
-                    'x' => 2,
-                    'u' => 4,
-                    _ => 8,
-                };
-                let digits = characters.as_str().get(..length)?;
-                let code = digits.bytes().all(|b| b.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16))?.ok()?;
-                out.push(char::from_u32(code).or_else(|| crate::text::surrogate(code))?);
-                characters.nth(length - 1);
-            }
-            '0'..='7' => {
-                let mut code = escape.to_digit(8)?;
-                for _ in 0..2 {
-                    let Some(digit) = characters.as_str().chars().next().and_then(|c| c.to_digit(8)) else { break };
-                    code = code * 8 + digit;
-                    characters.next();
-                }
-                out.push(char::from_u32(code)?);
-            }
-            // Names of characters are not known here.
-            'N' => return None,
-            // jinja2 writes characters beyond ASCII as escapes first, whose backslash this one then escapes.
-            other if !other.is_ascii() => {
-                out.push('\\');
-                let code = u32::from(other);
-                out.push_str(&match code {
-                    0..=0xff => format!("x{code:02x}"),
-                    0x100..=0xffff => format!("u{code:04x}"),
-                    _ => format!("U{code:08x}"),
-                });
-            }
-            other => {
-                out.push('\\');
-                out.push(other);
-            }
-        }
-    }
-    Some(out)
 }

@@ -8,12 +8,17 @@ use super::literal::Literal;
 use super::lower::Lowering;
 use super::program::{Expression, ForLoop, LoopTest, MacroDefinition, Parameter, Statement, Target};
 use super::rewrite::GENERATION;
-use super::scope::reads;
+use super::walk::reads;
 use crate::error::{Outcome, TemplateError};
 
 impl Lowering {
     /// Lowers statements; `top` at the top of the template, whose assignments blocks may see.
-    pub fn statements(&mut self, scope: usize, statements: &[Stmt<'_>], top: bool) -> Outcome<Vec<Statement>> {
+    pub fn statements(
+        &mut self,
+        scope: usize,
+        statements: &[Stmt<'_>],
+        top: bool,
+    ) -> Outcome<Vec<Statement>> {
         let mut lowered = Vec::with_capacity(statements.len());
         for statement in statements {
             lowered.push(self.statement(scope, statement, top)?);
@@ -101,7 +106,11 @@ impl Lowering {
             Stmt::Block(node) => Statement::Block(self.block(node.name, &node.body)?),
             Stmt::Continue(_) => Statement::Continue,
             Stmt::Break(_) => Statement::Break,
-            Stmt::Template(_) | Stmt::Import(_) | Stmt::FromImport(_) | Stmt::Extends(_) | Stmt::Include(_)
+            Stmt::Template(_)
+            | Stmt::Import(_)
+            | Stmt::FromImport(_)
+            | Stmt::Extends(_)
+            | Stmt::Include(_)
             | Stmt::Do(_) => Statement::Loader,
         })
     }
@@ -152,12 +161,10 @@ impl Lowering {
 
     fn loop_target(&mut self, scope: usize, target: &Expr<'_>) -> Outcome<Target> {
         match target {
-            Expr::Var(node) => {
-                Ok(Target::Slot { slot: self.scopes.own_slot(scope, node.id).unwrap_or_default(), export: None })
-            }
-            Expr::List(node) => {
-                Ok(Target::Tuple(node.items.iter().map(|item| self.loop_target(scope, item)).collect::<Outcome<_>>()?))
-            }
+            Expr::Var(node) => Ok(Target::Slot { slot: self.own_slot(scope, node)?, export: None }),
+            Expr::List(node) => Ok(Target::Tuple(
+                node.items.iter().map(|item| self.loop_target(scope, item)).collect::<Outcome<_>>()?,
+            )),
             other => Err(cannot_assign(other)),
         }
     }
@@ -165,11 +172,12 @@ impl Lowering {
     fn target(&mut self, scope: usize, target: &Expr<'_>, top: bool) -> Outcome<Target> {
         match target {
             // jinja2 knows attributes of a variable only, not of an attribute.
-            Expr::GetAttr(node) if matches!(node.expr, Expr::Var(_)) => {
-                Ok(Target::Attribute { owner: self.expression(scope, &node.expr)?, name: Arc::from(node.name) })
-            }
+            Expr::GetAttr(node) if matches!(node.expr, Expr::Var(_)) => Ok(Target::Attribute {
+                owner: self.expression(scope, &node.expr)?,
+                name: Arc::from(node.name),
+            }),
             Expr::Var(node) => Ok(Target::Slot {
-                slot: self.scopes.own_slot(scope, node.id).unwrap_or_default(),
+                slot: self.own_slot(scope, node)?,
                 export: (top && self.exports).then(|| Arc::from(node.id)),
             }),
             Expr::List(node) => {
@@ -180,13 +188,21 @@ impl Lowering {
         }
     }
 
+    /// The slot of a variable that is assigned to, which a literal is not.
+    fn own_slot(&self, scope: usize, node: &ast::Var<'_>) -> Outcome<usize> {
+        match self.scopes.own_slot(scope, node.id) {
+            Some(slot) if self.literals.get(node.id).is_none() => Ok(slot),
+            _ => Err(TemplateError::Syntax { message: "can't assign to 'const'".to_owned(), line: 0 }),
+        }
+    }
+
     fn call_block(&mut self, scope: usize, node: &ast::CallBlock<'_>) -> Outcome<Statement> {
-        let caller = Arc::new(self.macro_definition(scope, &node.macro_decl, None)?);
+        let body = Arc::new(self.macro_definition(scope, &node.macro_decl, None)?);
         if matches!(&node.call.expr, Expr::Var(callee) if callee.id == GENERATION) {
-            return Ok(Statement::Generation(caller));
+            return Ok(Statement::Generation(body));
         }
         let call = self.call(scope, &node.call)?;
-        Ok(Statement::CallBlock { call, caller })
+        Ok(Statement::CallBlock { call, caller: body })
     }
 
     fn macro_definition(
@@ -203,19 +219,33 @@ impl Lowering {
             self.scopes.expression(inner, default);
         }
         self.scopes.statements(inner, &node.body);
-        let names: Vec<&str> = node.args.iter().filter_map(|arg| match arg {
-            Expr::Var(variable) => Some(variable.id),
-            _ => None,
-        }).collect();
+        for argument in &node.args {
+            self.loop_target(inner, argument)?;
+        }
+        let names: Vec<&str> = node
+            .args
+            .iter()
+            .filter_map(|arg| match arg {
+                Expr::Var(variable) => Some(variable.id),
+                _ => None,
+            })
+            .collect();
         let explicit_caller = names.contains(&"caller");
-        let mut special = |this: &mut Self, special: &str| {
-            (!names.contains(&special) && reads(&node.body, special)).then(|| this.scopes.parameter(inner, special))
+        let special = |this: &mut Self, special: &str| {
+            (!names.contains(&special) && reads(&node.body, special))
+                .then(|| this.scopes.parameter(inner, special))
         };
         let caller = special(self, "caller");
         let kwargs = special(self, "kwargs");
         let varargs = special(self, "varargs");
         let soft = std::mem::replace(&mut self.soft, false);
         let without_default = names.len() - node.defaults.len();
+        if names[..without_default].contains(&"caller") {
+            return Err(TemplateError::Syntax {
+                message: "the special \"caller\" argument must be omitted or be given a default".to_owned(),
+                line: usize::from(node.args.first().map_or(0, |argument| argument.span().start_line)),
+            });
+        }
         let mut parameters = Vec::with_capacity(names.len());
         for (at, &parameter) in names.iter().enumerate() {
             let default = at.checked_sub(without_default).and_then(|at| node.defaults.get(at));

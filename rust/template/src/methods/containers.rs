@@ -16,7 +16,9 @@ pub(super) fn call(
 ) -> Outcome<Value> {
     match owner {
         Value::Dict(dict) => dict_method(interpreter, dict, name, arguments),
-        Value::List(items) | Value::Tuple(items) => sequence_method(interpreter, owner, items, name, arguments),
+        Value::List(items) | Value::Tuple(items) => {
+            sequence_method(interpreter, owner, items, name, arguments)
+        }
         Value::Range(_) => {
             let items = Items { items: owner.iterate(interpreter)?, depth: 1 };
             sequence_method(interpreter, owner, &items, name, arguments)
@@ -32,7 +34,7 @@ pub(super) fn call(
         Value::Bytes(bytes) => match &**name {
             "hex" => {
                 interpreter.meter.allocate(bytes.len() * 2)?;
-                Ok(Value::text(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
+                Ok(Value::text(hexadecimal(bytes)))
             }
             _ => std::str::from_utf8(bytes).map(Value::text).map_err(|error| value_error(error.to_string())),
         },
@@ -95,10 +97,13 @@ fn sequence_method(
             let mut parameters = arguments.bind_positional(name, 3, 1)?;
             let wanted = parameters.take_or(0, Value::None);
             let length = i64::try_from(items.items.len()).unwrap_or(i64::MAX);
-            let place = |at: i64| usize::try_from(if at < 0 { at.saturating_add(length).max(0) } else { at.min(length) });
+            let place = |at: i64| {
+                usize::try_from(if at < 0 { at.saturating_add(length).max(0) } else { at.min(length) })
+            };
             let start = place(parameters.integer(1, 0)?).unwrap_or(0);
             let stop = place(parameters.integer(2, i64::MAX)?).unwrap_or(0);
-            let found = items.items.iter().enumerate().take(stop).skip(start).find(|(_, item)| equal(item, &wanted));
+            let found =
+                items.items.iter().enumerate().take(stop).skip(start).find(|(_, item)| equal(item, &wanted));
             match found {
                 Some((at, _)) => Ok(Value::size(at)),
                 None => Err(value_error(format!("{}.index(x): x not in {0}", owner.type_name()))),
@@ -110,11 +115,18 @@ fn sequence_method(
 
 fn integer_method(owner: &Value, name: &str, arguments: Arguments) -> Outcome<Value> {
     arguments.bind_positional(name, 0, 0)?;
-    let Some(integer) = Integer::of(owner) else { return Err(no_method(owner, name)) };
+    let Some(integer) = Integer::of(owner) else {
+        return Err(no_method(owner, name));
+    };
     Ok(match name {
         "bit_length" => Value::Int(i64::try_from(integer.bits()).unwrap_or(i64::MAX)),
         "bit_count" => {
-            let ones = integer.to_big().magnitude().iter_u64_digits().map(|digit| i64::from(digit.count_ones())).sum();
+            let ones = integer
+                .to_big()
+                .magnitude()
+                .iter_u64_digits()
+                .map(|digit| i64::from(digit.count_ones()))
+                .sum();
             Value::Int(ones)
         }
         "as_integer_ratio" => Value::tuple(vec![integer.into(), Value::Int(1)]),
@@ -130,7 +142,11 @@ fn object_method(object: &Rc<Object>, name: &str, arguments: Arguments) -> Outco
                 return Err(type_error("no items for cycling given"));
             }
             let at = state.index.get() % arguments.positional.len();
-            arguments.positional.into_iter().nth(at).ok_or_else(|| runtime_error("no items for cycling given"))
+            arguments
+                .positional
+                .into_iter()
+                .nth(at)
+                .ok_or_else(|| runtime_error("no items for cycling given"))
         }
         (Object::Cycler(cycler), "next") => {
             let at = cycler.position.get();
@@ -143,4 +159,9 @@ fn object_method(object: &Rc<Object>, name: &str, arguments: Arguments) -> Outco
         }
         _ => Err(type_error(format!("'{}' object has no method '{name}'", object.type_name()))),
     }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

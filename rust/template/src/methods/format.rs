@@ -11,7 +11,7 @@ use crate::value::{Arguments, Text, Value};
 /// Specifications may hold fields themselves, but not those in turn.
 const MAX_FIELD_DEPTH: usize = 2;
 
-/// Which argument the next field without a name takes.
+/// How fields without a name are numbered; with the number of the last one.
 enum Numbering {
     Unknown,
     Automatic(usize),
@@ -28,8 +28,12 @@ struct Formatter<'a> {
 ///
 /// # Errors
 /// What Python raises for a malformed format, a missing argument or an unsupported specification.
-pub(super) fn format(interpreter: &mut Interpreter<'_>, text: &Text, arguments: Arguments) -> Outcome<Value> {
-    let mut formatter = Formatter { arguments: &arguments, numbering: Numbering::Unknown, markup: text.markup };
+pub(super) fn format(
+    interpreter: &mut Interpreter<'_>,
+    text: &Text,
+    arguments: &Arguments,
+) -> Outcome<Value> {
+    let mut formatter = Formatter { arguments, numbering: Numbering::Unknown, markup: text.markup };
     let out = formatter.expand(interpreter, &text.text, MAX_FIELD_DEPTH)?;
     Ok(Value::text_like(text, out))
 }
@@ -84,9 +88,15 @@ impl Formatter<'_> {
                 value.write_repr(interpreter, &mut out)?;
                 value = Value::text(out);
             }
-            Some(other) => return Err(value_error(format!("Unknown conversion specifier {other}"))),
+            Some(other) => {
+                return Err(value_error(format!("Unknown conversion specifier {other}")));
+            }
         }
-        let spec = if spec.contains(['{', '}']) { self.expand(interpreter, spec, depth - 1)? } else { spec.to_owned() };
+        let spec = if spec.contains(['{', '}']) {
+            self.expand(interpreter, spec, depth - 1)?
+        } else {
+            spec.to_owned()
+        };
         let safe = matches!(&value, Value::Str(text) if text.markup);
         let formatted = format_value(interpreter, &value, &spec)?;
         Ok(if self.markup && !safe { escape(&formatted) } else { formatted })
@@ -96,7 +106,9 @@ impl Formatter<'_> {
     fn value(&mut self, interpreter: &mut Interpreter<'_>, path: &str) -> Outcome<Value> {
         let end = path.find(['.', '[']).unwrap_or(path.len());
         let (first, mut rest) = path.split_at(end);
-        let mut value = self.argument(first)?;
+        // Only a path that is nothing but a number, or nothing at all, takes part in the numbering.
+        self.number(path)?;
+        let mut value = self.argument(first, path.is_empty())?;
         while !rest.is_empty() {
             if let Some(after) = rest.strip_prefix('.') {
                 let end = after.find(['.', '[']).unwrap_or(after.len());
@@ -120,27 +132,36 @@ impl Formatter<'_> {
         Ok(value)
     }
 
-    fn argument(&mut self, name: &str) -> Outcome<Value> {
-        let number = if name.is_empty() {
-            let next = match self.numbering {
-                Numbering::Unknown => 0,
-                Numbering::Automatic(next) => next,
-                Numbering::Manual => {
-                    return Err(value_error(
-                        "cannot switch from manual field specification to automatic field numbering",
-                    ));
-                }
-            };
-            self.numbering = Numbering::Automatic(next + 1);
-            Some(next)
-        } else if name.bytes().all(|byte| byte.is_ascii_digit()) {
-            if matches!(self.numbering, Numbering::Automatic(_)) {
-                return Err(value_error("cannot switch from automatic field numbering to manual field specification"));
+    fn number(&mut self, path: &str) -> Outcome<()> {
+        let automatic = path.is_empty();
+        if !automatic && !path.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Ok(());
+        }
+        self.numbering = match (&self.numbering, automatic) {
+            (Numbering::Unknown, true) => Numbering::Automatic(0),
+            (Numbering::Automatic(last), true) => Numbering::Automatic(last + 1),
+            (Numbering::Unknown | Numbering::Manual, false) => Numbering::Manual,
+            (Numbering::Manual, true) => {
+                return Err(value_error(
+                    "cannot switch from manual field specification to automatic field numbering",
+                ));
             }
-            self.numbering = Numbering::Manual;
-            Some(name.parse().unwrap_or(usize::MAX))
-        } else {
-            None
+            (Numbering::Automatic(_), false) => {
+                return Err(value_error(
+                    "cannot switch from automatic field numbering to manual field specification",
+                ));
+            }
+        };
+        Ok(())
+    }
+
+    fn argument(&self, name: &str, automatic: bool) -> Outcome<Value> {
+        let number = match self.numbering {
+            Numbering::Automatic(at) if automatic => Some(at),
+            _ if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Some(name.parse().unwrap_or(usize::MAX))
+            }
+            _ => None,
         };
         let found = match number {
             Some(at) => self.arguments.positional.get(at),

@@ -11,6 +11,8 @@ pub(super) struct Spec {
     pub fill: Option<char>,
     pub align: Option<char>,
     pub sign: Option<char>,
+    /// The flag `z`: a zero loses its sign.
+    pub no_negative_zero: bool,
     pub alternate: bool,
     pub zero: bool,
     pub width: usize,
@@ -37,6 +39,7 @@ impl Spec {
             rest = &rest[1..];
         }
         if rest.first() == Some(&'z') {
+            spec.no_negative_zero = true;
             rest = &rest[1..];
         }
         if rest.first() == Some(&'#') {
@@ -85,7 +88,8 @@ pub(super) fn format_value(interpreter: &mut Interpreter<'_>, value: &Value, spe
     if spec.is_empty() {
         return Ok(value.to_text(interpreter)?.text.to_string());
     }
-    let unsupported = || type_error(format!("unsupported format string passed to {}.__format__", value.type_name()));
+    let unsupported =
+        || type_error(format!("unsupported format string passed to {}.__format__", value.type_name()));
     let parsed = Spec::parse(spec)?;
     interpreter.meter.allocate(parsed.width.saturating_mul(4))?;
     interpreter.meter.allocate(parsed.precision.unwrap_or(0))?;
@@ -105,9 +109,17 @@ fn unknown_kind(kind: char, value: &Value) -> TemplateError {
 
 fn format_text(text: &str, spec: &Spec) -> Outcome<String> {
     if !matches!(spec.kind, None | Some('s')) {
-        return Err(value_error(format!("Unknown format code '{}' for object of type 'str'", spec.kind.unwrap_or('s'))));
+        return Err(value_error(format!(
+            "Unknown format code '{}' for object of type 'str'",
+            spec.kind.unwrap_or('s')
+        )));
     }
-    if spec.sign.is_some() || spec.align == Some('=') || spec.grouping.is_some() || spec.alternate {
+    if spec.no_negative_zero
+        || spec.sign.is_some()
+        || spec.align == Some('=')
+        || spec.grouping.is_some()
+        || spec.alternate
+    {
         return Err(value_error("not allowed in string format specifier"));
     }
     let cut = match spec.precision {
@@ -142,7 +154,9 @@ fn sign_text(negative: bool, spec: &Spec) -> &'static str {
 
 /// Digits with a separator between groups, filled up with zeros to the width where that is asked for.
 fn grouped(digits: &str, rest: &str, sign: &str, spec: &Spec, group: usize) -> String {
-    let Some(separator) = spec.grouping else { return digits.to_owned() };
+    let Some(separator) = spec.grouping else {
+        return digits.to_owned();
+    };
     let mut digits = digits.to_owned();
     let zeros = spec.zero && spec.align.is_none() || spec.fill == Some('0') && spec.align == Some('=');
     if zeros {
@@ -171,6 +185,9 @@ pub(super) fn format_integer(integer: &Integer, spec: &Spec, value: &Value) -> O
             return Err(overflow_error("int too large to convert to float"));
         }
         return format_float(float, spec, value);
+    }
+    if spec.no_negative_zero {
+        return Err(value_error("Negative zero coercion (z) not allowed in integer format specifier"));
     }
     if spec.precision.is_some() {
         return Err(value_error("Precision not allowed in integer format specifier"));
@@ -205,8 +222,12 @@ pub(super) fn format_float(float: f64, spec: &Spec, value: &Value) -> Outcome<St
     let precision = spec.precision.unwrap_or(6);
     let finite = float.is_finite();
     let body = match kind {
-        _ if !finite && matches!(kind, 'F' | 'E' | 'G') => if float.is_nan() { "NAN" } else { "INF" }.to_owned(),
-        _ if !finite => if float.is_nan() { "nan" } else { "inf" }.to_owned() + if kind == '%' { "%" } else { "" },
+        _ if !finite && matches!(kind, 'F' | 'E' | 'G') => {
+            if float.is_nan() { "NAN" } else { "INF" }.to_owned()
+        }
+        _ if !finite => {
+            if float.is_nan() { "nan" } else { "inf" }.to_owned() + if kind == '%' { "%" } else { "" }
+        }
         'f' | 'F' => fixed(float, precision),
         'e' => scientific(float, precision),
         'E' => scientific(float, precision).to_uppercase(),
@@ -219,7 +240,8 @@ pub(super) fn format_float(float: f64, spec: &Spec, value: &Value) -> Outcome<St
         },
         _ => return Err(unknown_kind(kind, value)),
     };
-    let sign = sign_text(float.is_sign_negative() && !float.is_nan(), spec);
+    let zero = spec.no_negative_zero && !body.contains(|c: char| ('1'..='9').contains(&c));
+    let sign = sign_text(float.is_sign_negative() && !float.is_nan() && !zero, spec);
     let end = body.find(|c: char| !c.is_ascii_digit()).unwrap_or(body.len());
     let body = if finite && end > 0 {
         format!("{}{}", grouped(&body[..end], &body[end..], sign, spec, 3), &body[end..])
@@ -236,8 +258,11 @@ fn general_or_exponent(float: f64, precision: usize) -> String {
     let exponent: i64 = text.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
     if exponent >= i64::try_from(precision).unwrap_or(i64::MAX) - 1 && exponent >= 1 {
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "+00"));
-        let mantissa =
-            if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
+        let mantissa = if mantissa.contains('.') {
+            mantissa.trim_end_matches('0').trim_end_matches('.')
+        } else {
+            mantissa
+        };
         return format!("{mantissa}e{exponent}");
     }
     general(float, precision, false)

@@ -48,7 +48,9 @@ pub(crate) fn percent_format(
             None => next()?,
             Some(key) => {
                 named = true;
-                let Some(Value::Dict(dict)) = &mapping else { return Err(type_error("format requires a mapping")) };
+                let Some(Value::Dict(dict)) = &mapping else {
+                    return Err(type_error("format requires a mapping"));
+                };
                 dict.get_str(key).cloned().ok_or_else(|| TemplateError::Operation {
                     exception: "KeyError",
                     message: format!("'{key}'"),
@@ -133,6 +135,8 @@ fn convert(
     value: &Value,
     markup: bool,
 ) -> Outcome<String> {
+    // Python pads texts with spaces even where zeros are asked for.
+    let unfilled = Spec { zero: false, ..spec.clone() };
     match kind {
         's' | 'r' | 'a' => {
             let mut text = String::new();
@@ -145,16 +149,17 @@ fn convert(
             if markup && !(safe && kind == 's') {
                 text = escape(&text);
             }
-            let cut = spec.precision.map_or(text.as_str(), |precision| &text[..byte_offset(&text, precision)]);
-            // Python pads texts with spaces even where zeros are asked for.
-            Ok(pad(&Spec { zero: false, ..spec.clone() }, "", cut, '>'))
+            let cut =
+                spec.precision.map_or(text.as_str(), |precision| &text[..byte_offset(&text, precision)]);
+            Ok(pad(&unfilled, "", cut, '>'))
         }
         'c' => match value {
-            Value::Str(text) if length(&text.text) == 1 => Ok(pad(&Spec { zero: false, ..spec.clone() }, "", &text.text, '>')),
+            Value::Str(text) if length(&text.text) == 1 => Ok(pad(&unfilled, "", &text.text, '>')),
             other => {
-                let code = other.as_index().and_then(|code| u32::try_from(code).ok()).and_then(char::from_u32);
+                let code =
+                    other.as_index().and_then(|code| u32::try_from(code).ok()).and_then(char::from_u32);
                 let character = code.ok_or_else(|| type_error("%c requires int or char"))?;
-                Ok(pad(&Spec { zero: false, ..spec.clone() }, "", &character.to_string(), '>'))
+                Ok(pad(&unfilled, "", &character.to_string(), '>'))
             }
         },
         'd' | 'i' | 'u' | 'o' | 'x' | 'X' => {
@@ -175,25 +180,7 @@ fn convert(
                 )));
             };
             let kind = if matches!(kind, 'i' | 'u') { 'd' } else { kind };
-            let zero = spec.zero && spec.align.is_none();
-            let digits = Spec { kind: Some(kind), precision: None, zero, ..spec.clone() };
-            match spec.precision {
-                None => format_integer(&integer, &digits, value),
-                Some(precision) => {
-                    // A precision is the least number of digits.
-                    let bare = Spec { width: 0, sign: None, alternate: false, ..digits.clone() };
-                    let text = format_integer(&integer, &bare, value)?;
-                    let (negative, body) = text.strip_prefix('-').map_or((false, &*text), |body| (true, body));
-                    let sign = match spec.sign {
-                        _ if negative => "-",
-                        Some('+') => "+",
-                        Some(_) => " ",
-                        None => "",
-                    };
-                    let body = format!("{}{body}", "0".repeat(precision.saturating_sub(body.len())));
-                    Ok(pad(&digits, sign, &body, if zero { '=' } else { '>' }))
-                }
-            }
+            convert_integer(&integer, &Spec { kind: Some(kind), ..spec.clone() }, value)
         }
         'e' | 'E' | 'f' | 'F' | 'g' | 'G' => {
             let float = match value {
@@ -208,4 +195,24 @@ fn convert(
         }
         other => Err(value_error(format!("unsupported format character '{other}'"))),
     }
+}
+
+fn convert_integer(integer: &Integer, spec: &Spec, value: &Value) -> Outcome<String> {
+    let zero = spec.zero && spec.align.is_none();
+    let digits = Spec { precision: None, zero, ..spec.clone() };
+    let Some(precision) = spec.precision else {
+        return format_integer(integer, &digits, value);
+    };
+    // A precision is the least number of digits.
+    let bare = Spec { width: 0, sign: None, alternate: false, ..digits.clone() };
+    let text = format_integer(integer, &bare, value)?;
+    let (negative, body) = text.strip_prefix('-').map_or((false, &*text), |body| (true, body));
+    let sign = match spec.sign {
+        _ if negative => "-",
+        Some('+') => "+",
+        Some(_) => " ",
+        None => "",
+    };
+    let body = format!("{}{body}", "0".repeat(precision.saturating_sub(body.len())));
+    Ok(pad(&digits, sign, &body, if zero { '=' } else { '>' }))
 }

@@ -27,10 +27,10 @@ pub(super) fn ask(name: &str, text: &str) -> Option<bool> {
 }
 
 /// Whether there is a letter with a case, and all such letters pass.
-fn has_only(text: &str, test: fn(char) -> bool) -> bool {
+fn has_only(text: &str, passes: fn(char) -> bool) -> bool {
     let mut found = false;
     for character in text.chars().filter(|&c| is_cased(c)) {
-        if !test(character) {
+        if !passes(character) {
             return false;
         }
         found = true;

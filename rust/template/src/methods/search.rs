@@ -19,7 +19,9 @@ fn window<'t>(text: &'t str, parameters: &mut Parameters) -> Outcome<Option<Wind
         return Ok(Some(Window { part: text, before: 0 }));
     }
     let total = i64::try_from(length(text)).unwrap_or(i64::MAX);
-    let place = |at: i64| if at < 0 { at.saturating_add(total).max(0) } else { at };
+    let place = |at: i64| {
+        if at < 0 { at.saturating_add(total).max(0) } else { at }
+    };
     let (start, end) = (place(start.unwrap_or(0)), place(end.unwrap_or(total)).min(total));
     if start > end {
         return Ok(None);
@@ -31,13 +33,24 @@ fn window<'t>(text: &'t str, parameters: &mut Parameters) -> Outcome<Option<Wind
 }
 
 /// `find`, `rfind`, `index` and `rindex`.
-pub(super) fn find(interpreter: &mut Interpreter<'_>, text: &Text, name: &str, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn find(
+    interpreter: &mut Interpreter<'_>,
+    text: &Text,
+    name: &str,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind_positional(name, 3, 1)?;
     let wanted = parameters.take_or(0, Value::None);
-    let Value::Str(wanted) = &wanted else { return Err(not_text(name, &wanted)) };
+    let Value::Str(wanted) = &wanted else {
+        return Err(not_text(name, &wanted));
+    };
     interpreter.meter.spend(text.text.len() / 64)?;
     let found = window(&text.text, &mut parameters)?.and_then(|window| {
-        let at = if name.starts_with('r') { window.part.rfind(&*wanted.text) } else { window.part.find(&*wanted.text) };
+        let at = if name.starts_with('r') {
+            window.part.rfind(&*wanted.text)
+        } else {
+            window.part.find(&*wanted.text)
+        };
         at.map(|at| window.before + length(&window.part[..at]))
     });
     match found {
@@ -51,9 +64,13 @@ pub(super) fn find(interpreter: &mut Interpreter<'_>, text: &Text, name: &str, a
 pub(super) fn count(interpreter: &mut Interpreter<'_>, text: &Text, arguments: Arguments) -> Outcome<Value> {
     let mut parameters = arguments.bind_positional("count", 3, 1)?;
     let wanted = parameters.take_or(0, Value::None);
-    let Value::Str(wanted) = &wanted else { return Err(not_text("count", &wanted)) };
+    let Value::Str(wanted) = &wanted else {
+        return Err(not_text("count", &wanted));
+    };
     interpreter.meter.spend(text.text.len() / 64)?;
-    let Some(window) = window(&text.text, &mut parameters)? else { return Ok(Value::Int(0)) };
+    let Some(window) = window(&text.text, &mut parameters)? else {
+        return Ok(Value::Int(0));
+    };
     if wanted.text.is_empty() {
         return Ok(Value::size(length(window.part) + 1));
     }
@@ -75,10 +92,15 @@ pub(super) fn affix(text: &Text, name: &str, arguments: Arguments) -> Outcome<Va
             )));
         }
     };
-    let Some(window) = window(&text.text, &mut parameters)? else { return Ok(Value::Bool(false)) };
+    let Some(window) = window(&text.text, &mut parameters)? else {
+        return Ok(Value::Bool(false));
+    };
     for candidate in &candidates {
         let Value::Str(affix) = candidate else {
-            return Err(type_error(format!("tuple for {name} must only contain str, not {}", candidate.type_name())));
+            return Err(type_error(format!(
+                "tuple for {name} must only contain str, not {}",
+                candidate.type_name()
+            )));
         };
         let found = if name == "startswith" {
             window.part.starts_with(&*affix.text)

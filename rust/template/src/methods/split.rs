@@ -21,7 +21,9 @@ pub(super) fn split(
     let parts: Vec<&str> = match &separator {
         Value::None if from_right => rsplit_whitespace(&text.text, most),
         Value::None => split_whitespace(&text.text, most),
-        Value::Str(separator) if separator.text.is_empty() => return Err(value_error("empty separator")),
+        Value::Str(separator) if separator.text.is_empty() => {
+            return Err(value_error("empty separator"));
+        }
         Value::Str(separator) if from_right => {
             let mut parts: Vec<&str> = text.text.rsplitn(most.saturating_add(1), &*separator.text).collect();
             parts.reverse();
@@ -39,7 +41,7 @@ fn split_whitespace(text: &str, most: usize) -> Vec<&str> {
     let mut rest = text.trim_start_matches(is_space);
     while !rest.is_empty() {
         if parts.len() == most {
-            parts.push(rest.trim_end_matches(is_space));
+            parts.push(rest);
             break;
         }
         let end = rest.find(is_space).unwrap_or(rest.len());
@@ -54,10 +56,11 @@ fn rsplit_whitespace(text: &str, most: usize) -> Vec<&str> {
     let mut rest = text.trim_end_matches(is_space);
     while !rest.is_empty() {
         if parts.len() == most {
-            parts.push(rest.trim_start_matches(is_space));
+            parts.push(rest);
             break;
         }
-        let start = rest.char_indices().rev().find(|&(_, c)| is_space(c)).map_or(0, |(at, c)| at + c.len_utf8());
+        let start =
+            rest.char_indices().rev().find(|&(_, c)| is_space(c)).map_or(0, |(at, c)| at + c.len_utf8());
         parts.push(&rest[start..]);
         rest = rest[..start].trim_end_matches(is_space);
     }
@@ -68,7 +71,9 @@ fn rsplit_whitespace(text: &str, most: usize) -> Vec<&str> {
 /// `partition` and, from the right, `rpartition`.
 pub(super) fn partition(text: &Text, arguments: Arguments, from_right: bool) -> Outcome<Value> {
     let separator = arguments.bind_positional("partition", 1, 1)?.take_or(0, Value::None);
-    let Value::Str(separator) = &separator else { return Err(not_text("partition", &separator)) };
+    let Value::Str(separator) = &separator else {
+        return Err(not_text("partition", &separator));
+    };
     if separator.text.is_empty() {
         return Err(value_error("empty separator"));
     }
@@ -82,7 +87,11 @@ pub(super) fn partition(text: &Text, arguments: Arguments, from_right: bool) -> 
 }
 
 /// `splitlines`.
-pub(super) fn splitlines(interpreter: &mut Interpreter<'_>, text: &Text, arguments: Arguments) -> Outcome<Value> {
+pub(super) fn splitlines(
+    interpreter: &mut Interpreter<'_>,
+    text: &Text,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind("splitlines", &["keepends"], 0)?;
     let lines = lines(&text.text, parameters.flag(0, false));
     interpreter.meter.allocate(text.text.len())?;
@@ -93,7 +102,10 @@ pub(super) fn splitlines(interpreter: &mut Interpreter<'_>, text: &Text, argumen
 /// The lines of a text, by Python's many line ends.
 pub(crate) fn lines(text: &str, keep_ends: bool) -> Vec<&str> {
     let ends = |c: char| {
-        matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+        matches!(
+            c,
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+        )
     };
     let mut lines = Vec::new();
     let mut rest = text;

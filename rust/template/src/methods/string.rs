@@ -47,7 +47,9 @@ pub(super) fn call(
         "replace" => replace(interpreter, subject, arguments),
         "removeprefix" | "removesuffix" => {
             let affix = arguments.bind_positional(name, 1, 1)?.take_or(0, Value::None);
-            let Value::Str(affix) = &affix else { return Err(not_text(name, &affix)) };
+            let Value::Str(affix) = &affix else {
+                return Err(not_text(name, &affix));
+            };
             let rest = if &**name == "removeprefix" {
                 source.strip_prefix(&*affix.text)
             } else {
@@ -59,15 +61,21 @@ pub(super) fn call(
         "center" | "ljust" | "rjust" => justify(interpreter, subject, name, arguments),
         "zfill" => zero_fill(interpreter, subject, arguments),
         "expandtabs" => expand_tabs(interpreter, subject, arguments),
-        "format" => format::format(interpreter, subject, arguments),
+        "format" => format::format(interpreter, subject, &arguments),
         "format_map" => {
             let mapping = arguments.bind_positional(name, 1, 1)?.take_or(0, Value::None);
-            let Value::Dict(dict) = &mapping else { return Err(type_error("format_map() argument must be a mapping")) };
+            let Value::Dict(dict) = &mapping else {
+                return Err(type_error("format_map() argument must be a mapping"));
+            };
             let named = dict.entries().iter().filter_map(|(key, value)| match key {
                 Value::Str(key) => Some((Arc::clone(&key.text), value.clone())),
                 _ => None,
             });
-            format::format(interpreter, subject, Arguments { positional: Vec::new(), named: named.collect() })
+            format::format(
+                interpreter,
+                subject,
+                &Arguments { positional: Vec::new(), named: named.collect() },
+            )
         }
         "encode" => {
             arguments.bind(name, &["encoding", "errors"], 0)?;
@@ -79,7 +87,8 @@ pub(super) fn call(
         "striptags" => Ok(Value::text(text::strip_tags(source))),
         "unescape" => Ok(Value::text(text::unescape(source))),
         "escape" => {
-            let value = arguments.bind_positional(name, 1, 1)?.take_or(0, Value::None).to_text(interpreter)?;
+            let value =
+                arguments.bind_positional(name, 1, 1)?.take_or(0, Value::None).to_text(interpreter)?;
             Ok(if value.markup { Value::Str(value) } else { Value::markup(text::escape(&value.text)) })
         }
         _ => Err(type_error(format!("'str' object has no method '{name}'"))),
@@ -93,7 +102,9 @@ fn casefolded(text: &str) -> String {
         match character {
             'ß' | 'ẞ' => out.push_str("ss"),
             'ς' => out.push('σ'),
-            'ﬀ'..='ﬆ' => out.push_str(&character.to_uppercase().collect::<String>().to_lowercase()),
+            'ﬀ'..='ﬆ' => {
+                out.push_str(&character.to_uppercase().collect::<String>().to_lowercase());
+            }
             other => out.extend(other.to_lowercase()),
         }
     }
@@ -117,7 +128,11 @@ fn strip(subject: &Text, name: &str, arguments: Arguments) -> Outcome<Value> {
     if name != "lstrip" {
         rest = rest.trim_end_matches(&*within);
     }
-    Ok(if rest.len() == subject.text.len() { Value::Str(subject.clone()) } else { Value::text_like(subject, rest) })
+    Ok(if rest.len() == subject.text.len() {
+        Value::Str(subject.clone())
+    } else {
+        Value::text_like(subject, rest)
+    })
 }
 
 fn replace(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments) -> Outcome<Value> {
@@ -128,11 +143,16 @@ fn replace(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Argumen
     };
     let most = usize::try_from(parameters.integer(2, -1)?).unwrap_or(usize::MAX);
     let source = &*subject.text;
-    let replacement: Arc<str> =
-        if subject.markup && !new.markup { Arc::from(text::escape(&new.text)) } else { Arc::clone(&new.text) };
+    let replacement: Arc<str> = if subject.markup && !new.markup {
+        Arc::from(text::escape(&new.text))
+    } else {
+        Arc::clone(&new.text)
+    };
     interpreter.meter.spend(source.len() / 64)?;
     let found = if old.text.is_empty() { length(source) + 1 } else { source.matches(&*old.text).count() };
-    interpreter.meter.allocate(source.len().saturating_add(found.min(most).saturating_mul(replacement.len())))?;
+    interpreter
+        .meter
+        .allocate(source.len().saturating_add(found.min(most).saturating_mul(replacement.len())))?;
     Ok(Value::text_like(subject, source.replacen(&*old.text, &replacement, most)))
 }
 
@@ -163,13 +183,20 @@ fn join(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Arguments)
     Ok(Value::text_like(subject, out))
 }
 
-fn justify(interpreter: &mut Interpreter<'_>, subject: &Text, name: &str, arguments: Arguments) -> Outcome<Value> {
+fn justify(
+    interpreter: &mut Interpreter<'_>,
+    subject: &Text,
+    name: &str,
+    arguments: Arguments,
+) -> Outcome<Value> {
     let mut parameters = arguments.bind_positional(name, 2, 1)?;
     let width = usize::try_from(parameters.integer(0, 0)?).unwrap_or(0);
     let fill = match parameters.take(1) {
         None => ' ',
         Some(Value::Str(fill)) if length(&fill.text) == 1 => fill.text.chars().next().unwrap_or(' '),
-        Some(_) => return Err(type_error("The fill character must be exactly one character long")),
+        Some(_) => {
+            return Err(type_error("The fill character must be exactly one character long"));
+        }
     };
     let missing = width.saturating_sub(length(&subject.text));
     interpreter.meter.allocate(missing.saturating_mul(fill.len_utf8()).saturating_add(subject.text.len()))?;
@@ -232,8 +259,11 @@ fn translate(interpreter: &mut Interpreter<'_>, subject: &Text, arguments: Argum
                 out.push_str(&text.text);
             }
             Some(other) => {
-                let code = other.as_index().and_then(|code| u32::try_from(code).ok()).and_then(char::from_u32);
-                out.push(code.ok_or_else(|| type_error("character mapping must return integer, None or str"))?);
+                let code =
+                    other.as_index().and_then(|code| u32::try_from(code).ok()).and_then(char::from_u32);
+                out.push(
+                    code.ok_or_else(|| type_error("character mapping must return integer, None or str"))?,
+                );
             }
         }
     }
@@ -260,7 +290,9 @@ fn make_translation(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> 
                 table.set(key, value.clone())?;
             }
         }
-        _ => return Err(type_error("maketrans() takes a dict, or texts of equal length")),
+        _ => {
+            return Err(type_error("maketrans() takes a dict, or texts of equal length"));
+        }
     }
     if let Some(removed) = parameters.take(2) {
         for character in removed.to_text(interpreter)?.text.chars() {

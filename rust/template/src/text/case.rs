@@ -30,7 +30,9 @@ pub(crate) fn swapped_case(text: &str) -> String {
 /// `str.capitalize()`: the first character in title case, the rest in lower case.
 pub(crate) fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
-    let Some(first) = characters.next() else { return String::new() };
+    let Some(first) = characters.next() else {
+        return String::new();
+    };
     let mut out = String::with_capacity(text.len());
     push_title(first, &mut out);
     // The whole text is lowered, so that a final sigma knows what is before it.

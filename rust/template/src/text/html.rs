@@ -21,7 +21,9 @@ pub(crate) fn strip_tags(text: &str) -> String {
     let mut rest = text;
     let mut kept = String::with_capacity(text.len());
     while let Some(start) = rest.find("<!--") {
-        let Some(end) = rest[start..].find("-->") else { break };
+        let Some(end) = rest[start..].find("-->") else {
+            break;
+        };
         kept.push_str(&rest[..start]);
         rest = &rest[start + end + 3..];
     }
@@ -29,7 +31,9 @@ pub(crate) fn strip_tags(text: &str) -> String {
     let mut rest = kept.as_str();
     let mut out = String::with_capacity(kept.len());
     while let Some(start) = rest.find('<') {
-        let Some(end) = rest[start..].find('>') else { break };
+        let Some(end) = rest[start..].find('>') else {
+            break;
+        };
         out.push_str(&rest[..start]);
         rest = &rest[start + end + 1..];
     }

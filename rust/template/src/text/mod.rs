@@ -41,12 +41,12 @@ pub(crate) fn is_printable(character: char) -> bool {
     if character.is_ascii() {
         return (' '..='~').contains(&character);
     }
-    // Rust's `Debug` escapes the same categories as Python. It also escapes combining characters, but only at the
-    // start of a text.
-    let mut text = String::with_capacity(8);
-    text.push('a');
-    text.push(character);
-    !format!("{text:?}").contains('\\')
+    // Rust's `escape_debug` escapes the same categories as Python, and combining characters too, but those only at
+    // the start of a text.
+    let mut buffer = [b'a'; 5];
+    let length = character.encode_utf8(&mut buffer[1..]).len();
+    let text = std::str::from_utf8(&buffer[..=length]).unwrap_or_default();
+    text.escape_debug().nth(1) == Some(character)
 }
 
 /// Appends a text as Python's `repr` shows it.
@@ -94,7 +94,9 @@ pub(crate) fn quoted_bytes(bytes: &[u8], out: &mut String) {
                 out.push(char::from(b));
             }
             b' '..=b'~' => out.push(char::from(byte)),
-            _ => drop(write!(out, "\\x{byte:02x}")),
+            _ => {
+                let _ = write!(out, "\\x{byte:02x}");
+            }
         }
     }
     out.push(char::from(quote));

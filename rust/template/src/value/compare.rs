@@ -15,7 +15,9 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
         (Value::Int(a), Value::Int(b)) => a == b,
         (Value::None, Value::None) | (Value::Undefined(_), Value::Undefined(_)) => true,
         (Value::Bytes(a), Value::Bytes(b)) => a == b,
-        (Value::List(a), Value::List(b)) | (Value::Tuple(a), Value::Tuple(b)) => Rc::ptr_eq(a, b) || items_equal(a, b),
+        (Value::List(a), Value::List(b)) | (Value::Tuple(a), Value::Tuple(b)) => {
+            Rc::ptr_eq(a, b) || items_equal(a, b)
+        }
         (Value::Dict(a), Value::Dict(b)) => Rc::ptr_eq(a, b) || dicts_equal(a, b),
         (Value::View(View::Keys, a), Value::View(View::Keys, b)) => {
             a.len() == b.len() && a.entries().iter().all(|(key, _)| matches!(b.get(key), Ok(Some(_))))
@@ -27,7 +29,7 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
         }
         (Value::Generator(a), Value::Generator(b)) => Rc::ptr_eq(a, b),
         (Value::Object(a), Value::Object(b)) => Rc::ptr_eq(a, b) || a.same_function(b),
-        _ => compare_numbers(left, right) == Some(Some(Ordering::Equal)),
+        _ => compare_numbers(left, right) == Some(Numbers::Ordered(Ordering::Equal)),
     }
 }
 
@@ -44,16 +46,30 @@ fn dicts_equal(left: &Dict, right: &Dict) -> bool {
         })
 }
 
-/// The order of two numbers: `None` if one is no number, `Some(None)` if one is NaN.
-fn compare_numbers(left: &Value, right: &Value) -> Option<Option<Ordering>> {
+/// How two numbers compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    Ordered(Ordering),
+    /// One of them is NaN.
+    Unordered,
+}
+
+impl From<Option<Ordering>> for Numbers {
+    fn from(order: Option<Ordering>) -> Self {
+        order.map_or(Self::Unordered, Self::Ordered)
+    }
+}
+
+/// The order of two numbers; `None` if one is no number.
+fn compare_numbers(left: &Value, right: &Value) -> Option<Numbers> {
     let (left_float, right_float) = (as_float(left), as_float(right));
     match (left_float, right_float) {
-        (Some(a), Some(b)) => Some(a.partial_cmp(&b)),
-        (Some(a), None) => Some(compare_integer_float(&Integer::of(right)?, a).map(Ordering::reverse)),
-        (None, Some(b)) => Some(compare_integer_float(&Integer::of(left)?, b)),
+        (Some(a), Some(b)) => Some(a.partial_cmp(&b).into()),
+        (Some(a), None) => Some(compare_integer_float(&Integer::of(right)?, a).map(Ordering::reverse).into()),
+        (None, Some(b)) => Some(compare_integer_float(&Integer::of(left)?, b).into()),
         (None, None) => match (Integer::of(left)?, Integer::of(right)?) {
-            (Integer::Small(a), Integer::Small(b)) => Some(Some(a.cmp(&b))),
-            (a, b) => Some(Some(a.to_big().cmp(&b.to_big()))),
+            (Integer::Small(a), Integer::Small(b)) => Some(Numbers::Ordered(a.cmp(&b))),
+            (a, b) => Some(Numbers::Ordered(a.to_big().cmp(&b.to_big()))),
         },
     }
 }
@@ -86,7 +102,9 @@ fn compare_integer_float(integer: &Integer, float: f64) -> Option<Ordering> {
 /// A `TypeError` if Python has no order for them, and an undefined value's own error.
 pub(crate) fn order(left: &Value, right: &Value, operator: &str) -> Outcome<Option<Ordering>> {
     match (left, right) {
-        (Value::Undefined(undefined), _) | (_, Value::Undefined(undefined)) => return Err(undefined.error()),
+        (Value::Undefined(undefined), _) | (_, Value::Undefined(undefined)) => {
+            return Err(undefined.error());
+        }
         (Value::Str(a), Value::Str(b)) => return Ok(Some(a.text.cmp(&b.text))),
         (Value::Bytes(a), Value::Bytes(b)) => return Ok(Some(a.cmp(b))),
         (Value::List(a), Value::List(b)) | (Value::Tuple(a), Value::Tuple(b)) => {
@@ -99,13 +117,15 @@ pub(crate) fn order(left: &Value, right: &Value, operator: &str) -> Outcome<Opti
         }
         _ => {}
     }
-    compare_numbers(left, right).ok_or_else(|| {
-        type_error(format!(
+    match compare_numbers(left, right) {
+        Some(Numbers::Ordered(order)) => Ok(Some(order)),
+        Some(Numbers::Unordered) => Ok(None),
+        None => Err(type_error(format!(
             "'{operator}' not supported between instances of '{}' and '{}'",
             left.type_name(),
             right.type_name()
-        ))
-    })
+        ))),
+    }
 }
 
 /// Python's `<`, which sorting uses.

@@ -45,7 +45,11 @@ impl Dict {
     pub fn get_str(&self, key: &str) -> Option<&Value> {
         if let Some(index) = &self.index {
             let positions = index.get(&hash_str(key))?;
-            return positions.iter().map(|&at| &self.entries[at]).find(|(k, _)| k.as_str() == Some(key)).map(|(_, v)| v);
+            return positions
+                .iter()
+                .map(|&at| &self.entries[at])
+                .find(|(k, _)| k.as_str() == Some(key))
+                .map(|(_, v)| v);
         }
         self.entries.iter().find(|(k, _)| k.as_str() == Some(key)).map(|(_, v)| v)
     }
@@ -97,9 +101,9 @@ impl Dict {
     fn position(&self, key: &Value) -> Outcome<Option<usize>> {
         let wanted = hash(key)?;
         if let Some(index) = &self.index {
-            return Ok(index
-                .get(&wanted)
-                .and_then(|positions| positions.iter().copied().find(|&at| equal(&self.entries[at].0, key))));
+            return Ok(index.get(&wanted).and_then(|positions| {
+                positions.iter().copied().find(|&at| equal(&self.entries[at].0, key))
+            }));
         }
         Ok(self.entries.iter().position(|(k, _)| equal(k, key)))
     }

@@ -19,7 +19,7 @@ impl Value {
             }
             Self::Str(text) => {
                 interpreter.meter.allocate_items(text.text.len())?;
-                Ok(text.text.chars().map(|c| Self::text_like(text, c.encode_utf8(&mut [0; 4]) as &str)).collect())
+                Ok(text.text.chars().map(|c| Self::text(c.encode_utf8(&mut [0; 4]) as &str)).collect())
             }
             Self::Bytes(bytes) => Ok(bytes.iter().map(|&byte| Self::Int(i64::from(byte))).collect()),
             Self::Dict(dict) => {
@@ -28,11 +28,15 @@ impl Value {
             }
             Self::View(view, dict) => {
                 interpreter.meter.allocate_items(dict.len() * 3)?;
-                Ok(dict.entries().iter().map(|(key, value)| match view {
-                    View::Keys => key.clone(),
-                    View::Values => value.clone(),
-                    View::Items => Self::tuple(vec![key.clone(), value.clone()]),
-                }).collect())
+                Ok(dict
+                    .entries()
+                    .iter()
+                    .map(|(key, value)| match view {
+                        View::Keys => key.clone(),
+                        View::Values => value.clone(),
+                        View::Items => Self::tuple(vec![key.clone(), value.clone()]),
+                    })
+                    .collect())
             }
             Self::Range(range) => {
                 interpreter.meter.spend(range.len())?;
@@ -47,10 +51,7 @@ impl Value {
                     None => Ok(items.into()),
                 }
             }
-            Self::Undefined(undefined) => match **undefined {
-                // The sandbox's undefined raises for what it must not touch only when it is called.
-                _ => Ok(Vec::new()),
-            },
+            Self::Undefined(_) => Ok(Vec::new()),
             Self::Object(object) => match &**object {
                 Object::Loop(state) => Ok(state.remaining()),
                 _ => Err(not_iterable(self)),
@@ -71,7 +72,7 @@ impl Value {
                 None => generator.error.take().map_or(Ok(None), Err),
             },
             Self::Str(text) => {
-                Ok(text.text.chars().next().map(|c| Self::text_like(text, c.encode_utf8(&mut [0; 4]) as &str)))
+                Ok(text.text.chars().next().map(|c| Self::text(c.encode_utf8(&mut [0; 4]) as &str)))
             }
             Self::Dict(dict) => Ok(dict.entries().first().map(|(key, _)| key.clone())),
             _ => Ok(self.iterate(interpreter)?.into_iter().next()),

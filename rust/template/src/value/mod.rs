@@ -197,7 +197,13 @@ impl Value {
             Self::Bool(_) => "bool",
             Self::Int(_) | Self::Big(_) => "int",
             Self::Float(_) => "float",
-            Self::Str(text) => if text.markup { "Markup" } else { "str" },
+            Self::Str(text) => {
+                if text.markup {
+                    "Markup"
+                } else {
+                    "str"
+                }
+            }
             Self::Bytes(_) => "bytes",
             Self::List(_) => "list",
             Self::Tuple(_) => "tuple",
@@ -249,9 +255,13 @@ impl Value {
             Self::Range(range) => range.len(),
             Self::Object(object) => match &**object {
                 Object::Loop(state) => state.length(),
-                _ => return Err(type_error(format!("object of type '{}' has no len()", self.type_name()))),
+                _ => {
+                    return Err(type_error(format!("object of type '{}' has no len()", self.type_name())));
+                }
             },
-            _ => return Err(type_error(format!("object of type '{}' has no len()", self.type_name()))),
+            _ => {
+                return Err(type_error(format!("object of type '{}' has no len()", self.type_name())));
+            }
         })
     }
 

@@ -110,7 +110,9 @@ impl Object {
             Self::Loop(_) => "LoopContext",
             Self::Method(..) => "builtin_function_or_method",
             Self::Function(Function::Dict) => "TemplateDict",
-            Self::Function(Function::Range | Function::Namespace | Function::Cycler | Function::Joiner) => "type",
+            Self::Function(Function::Range | Function::Namespace | Function::Cycler | Function::Joiner) => {
+                "type"
+            }
             Self::Function(Function::DictFromKeys) => "method",
             Self::Function(_) => "function",
             Self::Cycler(_) => "Cycler",
@@ -125,7 +127,9 @@ impl Object {
     pub fn depth(&self) -> u16 {
         match self {
             Self::Method(value, _) | Self::Joiner(value, _) => value.depth().saturating_add(1),
-            Self::Cycler(cycler) => cycler.items.iter().map(Value::depth).max().unwrap_or(0).saturating_add(1),
+            Self::Cycler(cycler) => {
+                cycler.items.iter().map(Value::depth).max().unwrap_or(0).saturating_add(1)
+            }
             Self::Loop(state) => state.items.iter().map(Value::depth).max().unwrap_or(0).saturating_add(1),
             _ => 1,
         }

@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::{Dict, Items, Object, Text, Value, View};
+use super::{Dict, Function, Items, Object, Text, Value, View};
 use crate::error::{Outcome, value_error};
 use crate::eval::Interpreter;
 use crate::text::{float_text, quoted};
+
+/// Stands where Python prints an address.
+const ADDRESS: &str = "0x7f0000000000";
 
 /// Python refuses to print longer integers.
 const MAX_INTEGER_DIGITS: usize = 4300;
@@ -61,7 +64,9 @@ impl Value {
             Self::Bool(true) => out.push_str("True"),
             Self::Bool(false) => out.push_str("False"),
             // Writing to a text does not fail.
-            Self::Int(value) => drop(write!(out, "{value}")),
+            Self::Int(value) => {
+                let _ = write!(out, "{value}");
+            }
             Self::Big(value) => out.push_str(&big_text(value)?),
             Self::Float(value) => out.push_str(&float_text(*value)),
             Self::Str(text) if text.markup => {
@@ -103,11 +108,18 @@ impl Value {
                 }
                 out.push_str("])");
             }
-            Self::Range(range) if range.step == 1 => drop(write!(out, "range({}, {})", range.start, range.stop)),
-            Self::Range(range) => drop(write!(out, "range({}, {}, {})", range.start, range.stop, range.step)),
-            // Where Python prints an address there is nothing to be equal to.
-            Self::Generator(generator) if generator.name == "reversed" => out.push_str("<list_reverseiterator object>"),
-            Self::Generator(generator) => drop(write!(out, "<generator object {}>", generator.name)),
+            Self::Range(range) if range.step == 1 => {
+                let _ = write!(out, "range({}, {})", range.start, range.stop);
+            }
+            Self::Range(range) => {
+                let _ = write!(out, "range({}, {}, {})", range.start, range.stop, range.step);
+            }
+            Self::Generator(generator) if generator.name == "reversed" => {
+                let _ = write!(out, "<list_reverseiterator object at {ADDRESS}>");
+            }
+            Self::Generator(generator) => {
+                let _ = write!(out, "<generator object {} at {ADDRESS}>", generator.name);
+            }
             Self::Object(object) => write_object(object, interpreter, out)?,
         }
         Ok(())
@@ -144,7 +156,9 @@ fn write_object(object: &Object, interpreter: &mut Interpreter<'_>, out: &mut St
             out.push_str("<Namespace ");
             // One that holds itself would be printed without end.
             match namespace.attributes.try_borrow_mut() {
-                Ok(attributes) => write_dict(&attributes, interpreter, out)?,
+                Ok(attributes) => {
+                    interpreter.deeper(|interpreter| write_dict(&attributes, interpreter, out))?;
+                }
                 Err(_) => out.push_str("{...}"),
             }
             out.push('>');
@@ -157,11 +171,18 @@ fn write_object(object: &Object, interpreter: &mut Interpreter<'_>, out: &mut St
             }
             None => out.push_str("<Macro anonymous>"),
         },
-        Object::Loop(state) => drop(write!(out, "<LoopContext {}/{}>", state.index.get() + 1, state.length())),
-        Object::Method(value, name) => {
-            drop(write!(out, "<built-in method {name} of {} object>", value.type_name()));
+        Object::Loop(state) => {
+            let _ = write!(out, "<LoopContext {}/{}>", state.index.get() + 1, state.length());
         }
-        Object::Function(_) => drop(write!(out, "<{}>", object.type_name())),
+        Object::Method(value, name) => {
+            let _ = write!(out, "<built-in method {name} of {} object at {ADDRESS}>", value.type_name());
+        }
+        Object::Function(Function::Lipsum) => {
+            let _ = write!(out, "<function generate_lorem_ipsum at {ADDRESS}>");
+        }
+        Object::Function(_) => {
+            let _ = write!(out, "<{}>", object.type_name());
+        }
         Object::Cycler(_) => out.push_str("<jinja2.utils.Cycler object>"),
         Object::Joiner(..) => out.push_str("<jinja2.utils.Joiner object>"),
         Object::TemplateReference => out.push_str("<TemplateReference None>"),

@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use dragoman_template::{
-    Budget, ChatTemplate, NaiveDateTime, Rendered, TemplateError, TemplateInput, alias_reasoning, drop_null_fields,
+    Budget, ChatTemplate, NaiveDateTime, Rendered, TemplateError, TemplateInput, alias_reasoning,
+    drop_null_fields,
 };
 use jiter::JsonValue;
 
@@ -23,7 +24,9 @@ pub fn json(bytes: &[u8]) -> JsonValue<'_> {
 }
 
 pub fn field<'x, 'a>(value: &'x JsonValue<'a>, name: &str) -> Option<&'x JsonValue<'a>> {
-    let JsonValue::Object(entries) = value else { return None };
+    let JsonValue::Object(entries) = value else {
+        return None;
+    };
     entries.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
@@ -56,7 +59,7 @@ pub fn spans(value: &JsonValue<'_>) -> Vec<(usize, usize)> {
     list(value).iter().map(|span| (position(&list(span)[0]), position(&list(span)[1]))).collect()
 }
 
-/// Whether a case expects an address of CPython's memory, which nothing can be equal to.
+/// Whether a case expects an address of `CPython`'s memory, which nothing can be equal to.
 pub fn has_address(case: &JsonValue<'_>) -> bool {
     field(case, "text").and_then(text).is_some_and(|text| text.contains(" at 0x"))
 }
@@ -82,7 +85,9 @@ pub struct Case {
 
 impl Case {
     pub fn of_conversation(input: &JsonValue<'_>) -> Self {
-        let optional = |name: &str| field(input, name).filter(|v| !matches!(v, JsonValue::Null)).map(JsonValue::to_static);
+        let optional = |name: &str| {
+            field(input, name).filter(|v| !matches!(v, JsonValue::Null)).map(JsonValue::to_static)
+        };
         let mut messages = field(input, "messages").expect("messages").to_static();
         if flag(input, "normalize") {
             messages = drop_null_fields(&messages);

@@ -1,0 +1,35 @@
+"""What the benches measure against, and how: two callables in turn, so that noise falls on both alike."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+def seconds_each(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int = 7) -> tuple[float, float]:
+    """Median seconds of one call of each; calls are repeated until a round takes a twentieth of a second."""
+    counts = [_repeats(call) for call in (ours, theirs)]
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        for call, count, found in zip((ours, theirs), counts, times, strict=True):
+            begin = time.perf_counter()
+            for _ in range(count):
+                call()
+            found.append((time.perf_counter() - begin) / count)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def _repeats(call: Callable[[], Any]) -> int:
+    call()
+    begin = time.perf_counter()
+    call()
+    return max(1, int(0.05 / max(time.perf_counter() - begin, 1e-7)))
+
+
+def report(name: str, ours: float, theirs: float, peer: str) -> float:
+    """Prints a line and returns how many times faster ours is."""
+    ratio = theirs / ours
+    print(f"\n{name:<44} {ours * 1e6:>10.0f} µs   {peer} {theirs * 1e6:>10.0f} µs   {ratio:>6.1f} x")
+    return ratio

@@ -1,0 +1,17 @@
+//! Command A and Command R of 2024 and 2025: all parts have markers of their own.
+//!
+//! ```text
+//! <|START_THINKING|>reasoning<|END_THINKING|><|START_RESPONSE|>answer<|END_RESPONSE|>
+//! ```
+
+use super::framed::Spec;
+
+pub const SPEC: Spec = Spec {
+    open: &["<|START_THINKING|>"],
+    close: &["<|END_THINKING|>"],
+    interrupt: &["<|START_ACTION|>"],
+    frame_open: &["<|START_RESPONSE|>", "<|START_TEXT|>"],
+    frame_close: &["<|END_RESPONSE|>", "<|END_TEXT|>"],
+    recurs: true,
+    ..Spec::NONE
+};

@@ -1,0 +1,15 @@
+//! Magistral and Ministral: the answer may think again, and a tool call ends the reasoning.
+//!
+//! ```text
+//! [THINK]reasoning[/THINK]answer
+//! ```
+
+use super::framed::Spec;
+
+pub const SPEC: Spec = Spec {
+    open: &["[THINK]"],
+    close: &["[/THINK]"],
+    interrupt: &["[TOOL_CALLS]"],
+    recurs: true,
+    ..Spec::NONE
+};

@@ -1,0 +1,12 @@
+//! Nemotron 3: Qwen 3's form.
+//!
+//! ```text
+//! reasoning
+//! </think>
+//! answer
+//! ```
+
+use super::delimited::Spec;
+use super::qwen3;
+
+pub const SPEC: Spec = qwen3::SPEC;

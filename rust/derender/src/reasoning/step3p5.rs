@@ -1,0 +1,12 @@
+//! Step 3.5: Qwen 3's form; the prompt opens the block, whatever the request says of thinking.
+//!
+//! ```text
+//! reasoning
+//! </think>
+//! answer
+//! ```
+
+use super::delimited::Spec;
+use super::qwen3;
+
+pub const SPEC: Spec = Spec { switch: false, ..qwen3::SPEC };

@@ -1,0 +1,15 @@
+//! FunctionGemma: arguments in braces, strings between `<escape>`, other values bare.
+//!
+//! ```text
+//! <start_function_call>call:get_weather{city:<escape>Oslo<escape>,days:2}<end_function_call>
+//! ```
+
+use super::braced::Spec;
+use super::typing::Types;
+
+pub const SPEC: Spec = Spec {
+    open: "<start_function_call>",
+    close: "<end_function_call>",
+    quote: "<escape>",
+    unknown: Types::UNKNOWN,
+};

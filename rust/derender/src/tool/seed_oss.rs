@@ -1,0 +1,18 @@
+//! Seed OSS:
+//!
+//! ```text
+//! <seed:tool_call>
+//! <function=get_weather>
+//! <parameter=city>Oslo</parameter>
+//! </function>
+//! </seed:tool_call>
+//! ```
+
+use super::qwen3_coder;
+use super::tagged::Spec;
+
+pub const SPEC: Spec = Spec {
+    wrapper: ["<seed:tool_call>", "</seed:tool_call>"],
+    tokens: &["<seed:tool_call>", "</seed:tool_call>"],
+    ..qwen3_coder::SPEC
+};
