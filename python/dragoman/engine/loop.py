@@ -7,6 +7,7 @@ import time
 
 import torch
 
+from dragoman.engine.models.blocks import Decoder
 from dragoman.engine.output import FinishReason, TokenLogprob, TokenOutput
 from dragoman.engine.runner import ModelRunner, StepResult
 from dragoman.engine.scheduler import Scheduler, Step
@@ -89,8 +90,14 @@ class EngineLoop:
     def resume(self) -> None:
         self.paused = False
 
+    def replace_model(self, model: Decoder, version: str) -> None:
+        """Run the next steps with other weights; what was read under the old ones is offered to nobody."""
+        self._runner.model = model
+        self.weight_version = version
+        self.forget_prefixes()
+
     def forget_prefixes(self) -> None:
-        self._scheduler.pool.forget_all()
+        self._scheduler.forget_prefixes()
 
     def step(self) -> None:
         """One forward pass and its consequences. An error in it ends the sequences of the step only."""

@@ -66,6 +66,7 @@ class Sequence:
         "prompt_length",
         "prompt_logprobs",
         "request",
+        "shares_blocks",
         "status",
         "stop_ids",
         "stop_reason",
@@ -91,6 +92,7 @@ class Sequence:
             [None] if request.params.prompt_logprobs is not None and index == 0 else None
         )
         self.told_finished = False
+        self.shares_blocks = True
 
     def __len__(self) -> int:
         return len(self.token_ids)
