@@ -67,6 +67,8 @@ def all_blocks_free(engine: Engine) -> bool:
         ([1], {"min_p": 1.5}, "min_p"),
         ([1], {"n": 0}, "n"),
         ([1], {"n": 2, "temperature": 0.0}, "n"),
+        ([1], {"n": 10**9}, "n"),
+        ([1] * 500, {"n": 16384, "max_tokens": 1, "logprob_token_ids": (1,) * 129}, "logprob_token_ids"),
         ([1], {"max_tokens": 0}, "max_tokens"),
         ([1], {"min_tokens": -1}, "min_tokens"),
         ([1], {"min_tokens": 4, "max_tokens": 3}, "min_tokens"),
@@ -145,6 +147,35 @@ def test_failing_step_ends_its_sequences_only(tiny_llama: Path, monkeypatch: pyt
         assert all_blocks_free(engine)
     finally:
         engine.shutdown()
+
+
+def test_failing_scheduler_ends_everything_and_goes_on(
+    tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = build(tiny_llama)
+    good = engine._loop._scheduler.schedule
+
+    def bad() -> Any:
+        raise KeyError("lost a sequence")
+
+    engine.start()
+    try:
+        monkeypatch.setattr(engine._loop._scheduler, "schedule", bad)
+        answer = run(engine, PROMPT, max_tokens=4, n=3)
+        assert {choice.finish_reason for choice in answer.choices.values()} == {"error"}
+        assert answer.choices[0].error == "KeyError: 'lost a sequence'"
+        monkeypatch.setattr(engine._loop._scheduler, "schedule", good)
+        assert len(run(engine, PROMPT, max_tokens=4, ignore_eos=True).token_ids) == 4
+        assert all_blocks_free(engine)
+    finally:
+        engine.shutdown()
+
+
+def test_two_thousand_choices(engine: Engine) -> None:
+    answer = run(engine, PROMPT, n=2000, seed=1, max_tokens=2, ignore_eos=True)
+    assert len(answer.choices) == 2000
+    assert {len(choice.token_ids) for choice in answer.choices.values()} == {2}
+    assert all_blocks_free(engine)
 
 
 def test_out_of_memory_shrinks_the_step(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:

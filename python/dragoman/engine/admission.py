@@ -13,6 +13,9 @@ from dragoman.engine.output import TokenOutput
 from dragoman.engine.params import SamplingParams
 from dragoman.engine.sequence import Request
 
+MAX_CHOICE_TOKENS = 1 << 24
+"""Most prompt ids of all choices of a request together: each choice keeps its own list."""
+
 
 class Admission:
     """Checks requests and fills in what they leave open: their length and their seed."""
@@ -34,6 +37,12 @@ class Admission:
                 f"The prompt has {len(prompt)} token ids, which leaves no room for output: "
                 f"the context length is {self._limit}.",
                 "token_ids",
+            )
+        if params.n * len(prompt) > MAX_CHOICE_TOKENS:
+            raise InvalidRequestError(
+                f"n={params.n} choices of a prompt of {len(prompt)} token ids are {params.n * len(prompt)} "
+                f"ids, more than {MAX_CHOICE_TOKENS}",
+                "n",
             )
         if min(prompt) < 0 or max(prompt) >= self._vocab_size:
             outside = next(token for token in prompt if not 0 <= token < self._vocab_size)
