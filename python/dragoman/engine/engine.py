@@ -21,7 +21,7 @@ from dragoman.engine.config import EngineConfig
 from dragoman.engine.errors import EngineDeadError, QueueFullError
 from dragoman.engine.kv_cache import BlockPool
 from dragoman.engine.loop import EngineLoop
-from dragoman.engine.memory import count_blocks
+from dragoman.engine.memory import count_blocks, keep_freed_memory
 from dragoman.engine.output import TokenOutput
 from dragoman.engine.params import SamplingParams
 from dragoman.engine.runner import ModelRunner
@@ -56,6 +56,8 @@ class Engine:
         self.config = config
         self.device = choose_device(config)
         self.dtype = choose_dtype(config.dtype, self.device)
+        if self.device.type == "cpu":
+            keep_freed_memory()
         if config.cpu_threads is not None:
             torch.set_num_threads(config.cpu_threads)
         model = load(
