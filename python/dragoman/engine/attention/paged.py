@@ -63,7 +63,7 @@ class PagedAttention:
         self._arranged = Workspace(self._gathered.rows(0).to(self.dtype))
 
     def write_index(self, slots: Tensor) -> Tensor:
-        """Cache rows of keys and values, ``[tokens * 2 * kv_heads]``, for tokens at these slots of the cache."""
+        """Cache rows of keys and values, ``[tokens * 2 * kv_heads]``, for tokens at these cache slots."""
         blocks, offsets = slots // self.block_size, slots % self.block_size
         rows = blocks * (2 * self.num_kv_heads * self.block_size) + offsets
         return (rows.unsqueeze(1) + self._head_rows).view(-1)
