@@ -20,6 +20,7 @@ from dragoman.engine import (
     QueueFullError,
     SamplingParams,
     TokenOutput,
+    UnsupportedModelError,
 )
 
 from .collect import Pending, run
@@ -66,6 +67,8 @@ def all_blocks_free(engine: Engine) -> bool:
         ([1], {"min_p": 1.5}, "min_p"),
         ([1], {"n": 0}, "n"),
         ([1], {"n": 2, "temperature": 0.0}, "n"),
+        ([1], {"n": 10**9}, "n"),
+        ([1] * 500, {"n": 16384, "max_tokens": 1, "logprob_token_ids": (1,) * 129}, "logprob_token_ids"),
         ([1], {"max_tokens": 0}, "max_tokens"),
         ([1], {"min_tokens": -1}, "min_tokens"),
         ([1], {"min_tokens": 4, "max_tokens": 3}, "min_tokens"),
@@ -144,6 +147,35 @@ def test_failing_step_ends_its_sequences_only(tiny_llama: Path, monkeypatch: pyt
         assert all_blocks_free(engine)
     finally:
         engine.shutdown()
+
+
+def test_failing_scheduler_ends_everything_and_goes_on(
+    tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = build(tiny_llama)
+    good = engine._loop._scheduler.schedule
+
+    def bad() -> Any:
+        raise KeyError("lost a sequence")
+
+    engine.start()
+    try:
+        monkeypatch.setattr(engine._loop._scheduler, "schedule", bad)
+        answer = run(engine, PROMPT, max_tokens=4, n=3)
+        assert {choice.finish_reason for choice in answer.choices.values()} == {"error"}
+        assert answer.choices[0].error == "KeyError: 'lost a sequence'"
+        monkeypatch.setattr(engine._loop._scheduler, "schedule", good)
+        assert len(run(engine, PROMPT, max_tokens=4, ignore_eos=True).token_ids) == 4
+        assert all_blocks_free(engine)
+    finally:
+        engine.shutdown()
+
+
+def test_two_thousand_choices(engine: Engine) -> None:
+    answer = run(engine, PROMPT, n=2000, seed=1, max_tokens=2, ignore_eos=True)
+    assert len(answer.choices) == 2000
+    assert {len(choice.token_ids) for choice in answer.choices.values()} == {2}
+    assert all_blocks_free(engine)
 
 
 def test_out_of_memory_shrinks_the_step(tiny_llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -411,3 +443,61 @@ def test_cache_too_small_for_one_sequence_is_refused(tiny_llama: Path) -> None:
 def test_context_longer_than_the_model_is_refused(tiny_llama: Path) -> None:
     with pytest.raises(ValueError, match="max_position_embeddings=512"):
         build(tiny_llama, max_model_len=513)
+
+
+def test_other_weights_into_the_running_model(tiny_llama: Path, tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    torch.manual_seed(99)
+    config = transformers.AutoConfig.from_pretrained(tiny_llama)
+    transformers.LlamaForCausalLM(config).save_pretrained(tmp_path / "other")
+    config.num_key_value_heads = 1
+    transformers.LlamaForCausalLM(config).save_pretrained(tmp_path / "misfit")
+    fresh = build(tmp_path / "other")
+    fresh.start()
+    prompt = [(3 * step) % 250 for step in range(40)]
+    expected = run(fresh, prompt, temperature=0.0, max_tokens=8, ignore_eos=True).token_ids
+    fresh.shutdown()
+
+    engine = build(tiny_llama)
+    engine.start()
+    try:
+        before = run(engine, prompt, temperature=0.0, max_tokens=8, ignore_eos=True)
+        assert before.token_ids != expected
+        assert {output.weight_version for output in before.outputs} == {"default"}
+        with pytest.raises(UnsupportedModelError, match="num_kv_heads"):
+            engine.update_weights(tmp_path / "misfit")
+        engine.update_weights(tmp_path / "other", "step-2").result()
+        after = run(engine, prompt, temperature=0.0, max_tokens=8, ignore_eos=True)
+        assert after.token_ids == expected
+        assert {output.weight_version for output in after.outputs} == {"step-2"}
+        assert after.outputs[0].cached_tokens == 0
+    finally:
+        engine.shutdown()
+
+
+def test_running_sequences_offer_nothing_after_a_reset(tiny_llama: Path) -> None:
+    engine = build(tiny_llama)
+    engine.start()
+    try:
+        prompt = [(5 * step) % 250 for step in range(33)]
+        pending = Pending(
+            engine,
+            prompt,
+            SamplingParams(temperature=0.0, ignore_eos=True, max_tokens=200),
+            request_id="long",
+        )
+        pending.first()
+        engine.reset_prefix_cache().result()
+        whole = prompt + pending.result().token_ids
+        assert run(engine, whole, temperature=0.0, max_tokens=1).outputs[0].cached_tokens == 0
+        assert run(engine, whole, temperature=0.0, max_tokens=1).outputs[0].cached_tokens == 224
+    finally:
+        engine.shutdown()
+
+
+def test_check_refuses_what_submit_refuses(engine: Engine) -> None:
+    engine.check(PROMPT, SamplingParams())
+    with pytest.raises(InvalidRequestError):
+        engine.check([256], SamplingParams())
+    with pytest.raises(InvalidRequestError):
+        engine.check(PROMPT, SamplingParams(top_p=2.0))

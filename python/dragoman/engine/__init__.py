@@ -17,6 +17,7 @@ from dragoman.engine.errors import (
 )
 from dragoman.engine.output import FinishReason, RankedLogprob, TokenLogprob, TokenOutput
 from dragoman.engine.params import SamplingParams
+from dragoman.engine.statistics import EngineStats
 
 if TYPE_CHECKING:
     from dragoman.engine.engine import Engine
@@ -26,6 +27,7 @@ __all__ = [
     "EngineConfig",
     "EngineDeadError",
     "EngineError",
+    "EngineStats",
     "FinishReason",
     "InvalidRequestError",
     "QueueFullError",
@@ -39,6 +41,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "Engine":
+        from dragoman.engine import threads
+
+        threads.settle()
         from dragoman.engine.engine import Engine
 
         return Engine

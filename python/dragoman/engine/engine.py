@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
-import secrets
 import threading
 import time
 from collections import deque
@@ -16,20 +14,27 @@ from typing import Any, TypeVar
 
 import torch
 
+from dragoman.engine.admission import Admission
 from dragoman.engine.attention.paged import PagedAttention
 from dragoman.engine.bridge import stream
 from dragoman.engine.config import EngineConfig
-from dragoman.engine.errors import EngineDeadError, InvalidRequestError, QueueFullError
+from dragoman.engine.errors import EngineDeadError, QueueFullError
 from dragoman.engine.kv_cache import BlockPool
 from dragoman.engine.loop import EngineLoop
-from dragoman.engine.memory import count_blocks
+from dragoman.engine.memory import count_blocks, keep_freed_memory
 from dragoman.engine.output import TokenOutput
 from dragoman.engine.params import SamplingParams
 from dragoman.engine.runner import ModelRunner
 from dragoman.engine.scheduler import Scheduler
 from dragoman.engine.sequence import Request
 from dragoman.engine.statistics import EngineStats
-from dragoman.engine.weights.loading import Progress, choose_device, choose_dtype, load
+from dragoman.engine.weights.loading import (
+    Progress,
+    choose_device,
+    choose_dtype,
+    load,
+    require_same_shape,
+)
 
 Result = TypeVar("Result")
 
@@ -51,6 +56,8 @@ class Engine:
         self.config = config
         self.device = choose_device(config)
         self.dtype = choose_dtype(config.dtype, self.device)
+        if self.device.type == "cpu":
+            keep_freed_memory()
         if config.cpu_threads is not None:
             torch.set_num_threads(config.cpu_threads)
         model = load(
@@ -64,7 +71,7 @@ class Engine:
             pool, max_num_seqs=config.max_num_seqs, max_num_batched_tokens=config.max_num_batched_tokens
         )
         self._loop = EngineLoop(scheduler, ModelRunner(model, attention), self.eos_token_ids)
-        self._arrivals = itertools.count()
+        self._admission = Admission(model.config, config.seed)
         self._wake = threading.Condition()
         self._inbox: deque[Callable[[], None]] = deque()
         self._waiting_submissions = 0
@@ -146,7 +153,14 @@ class Engine:
         ``InvalidRequestError`` (a ``ValueError``) for a request that cannot run, ``QueueFullError`` and
         ``EngineDeadError``.
         """
-        request = self._request(request_id, prompt_token_ids, params, priority, cache_salt, on_output)
+        request = self._admission.request(
+            request_id,
+            prompt_token_ids,
+            params,
+            priority=priority,
+            cache_salt=cache_salt,
+            on_output=on_output,
+        )
         limit = self.config.max_waiting_requests
         with self._wake:
             self._require_running()
@@ -155,6 +169,10 @@ class Engine:
             self._waiting_submissions += 1
             self._inbox.append(lambda: self._accept(request))
             self._wake.notify()
+
+    def check(self, prompt_token_ids: AbstractSequence[int], params: SamplingParams) -> None:
+        """Raise what :meth:`submit` would raise for a request that cannot run, without submitting it."""
+        self._admission.check(prompt_token_ids, params)
 
     async def generate(
         self,
@@ -201,6 +219,17 @@ class Engine:
         """Forget the contents of all cached blocks; running sequences keep theirs."""
         return self.call(self._loop.forget_prefixes)
 
+    def update_weights(self, path: str | Path, version: str = "default") -> Future[None]:
+        """Put other weights of the same shape into the running model.
+
+        The files are read on the calling thread; the change happens between two steps. Running sequences
+        go on with what they have read under the old weights; the prefix cache is dropped. Outputs carry
+        ``version`` from then on. Raises ``UnsupportedModelError`` for files that do not fit.
+        """
+        model = load(Path(path), self.device, self.dtype, max_model_len=self.max_model_len)
+        require_same_shape(self._model, model.config)
+        return self.call(lambda: self._loop.replace_model(model, version))
+
     def call(self, action: Callable[[], Result]) -> Future[Result]:
         """Run ``action`` on the engine's thread between two steps."""
         future: Future[Result] = Future()
@@ -218,50 +247,6 @@ class Engine:
             self._inbox.append(run)
             self._wake.notify()
         return future
-
-    def _request(
-        self,
-        request_id: str,
-        prompt_token_ids: AbstractSequence[int],
-        params: SamplingParams,
-        priority: int,
-        cache_salt: str | None,
-        on_output: Callable[[TokenOutput], None],
-    ) -> Request:
-        params.validate(self.vocab_size)
-        prompt = [int(token) for token in prompt_token_ids]
-        if not prompt:
-            raise InvalidRequestError("the prompt has no token ids", "token_ids")
-        limit = self.max_model_len
-        if len(prompt) >= limit:
-            raise InvalidRequestError(
-                f"The prompt has {len(prompt)} token ids, which leaves no room for output: "
-                f"the context length is {limit}.",
-                "token_ids",
-            )
-        if min(prompt) < 0 or max(prompt) >= self.vocab_size:
-            outside = next(token for token in prompt if not 0 <= token < self.vocab_size)
-            raise InvalidRequestError(
-                f"token id {outside} in token_ids is out of vocabulary (0 to {self.vocab_size - 1})",
-                "token_ids",
-            )
-        room = limit - len(prompt)
-        arrival = next(self._arrivals)
-        seed = params.seed
-        if seed is None:
-            seed = secrets.randbits(63) if self.config.seed is None else hash((self.config.seed, arrival))
-        return Request(
-            request_id=request_id,
-            prompt_token_ids=prompt,
-            params=params,
-            on_output=on_output,
-            max_tokens=room if params.max_tokens is None else min(params.max_tokens, room),
-            seed=seed,
-            arrival=arrival,
-            priority=priority,
-            cache_salt=cache_salt,
-            submitted_at=time.monotonic(),
-        )
 
     def _accept(self, request: Request) -> None:
         with self._wake:

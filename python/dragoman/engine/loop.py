@@ -7,6 +7,7 @@ import time
 
 import torch
 
+from dragoman.engine.models.blocks import Decoder
 from dragoman.engine.output import FinishReason, TokenLogprob, TokenOutput
 from dragoman.engine.runner import ModelRunner, StepResult
 from dragoman.engine.scheduler import Scheduler, Step
@@ -81,7 +82,7 @@ class EngineLoop:
 
     def abort_all(self) -> None:
         """End everything, as on shutdown."""
-        self.abort(tuple(self._requests))
+        self._end_all("abort")
 
     def pause(self) -> None:
         self.paused = True
@@ -89,30 +90,43 @@ class EngineLoop:
     def resume(self) -> None:
         self.paused = False
 
+    def replace_model(self, model: Decoder, version: str) -> None:
+        """Run the next steps with other weights; what was read under the old ones is offered to nobody."""
+        self._runner.model = model
+        self.weight_version = version
+        self.forget_prefixes()
+
     def forget_prefixes(self) -> None:
-        self._scheduler.pool.forget_all()
+        self._scheduler.forget_prefixes()
 
     def step(self) -> None:
         """One forward pass and its consequences. An error in it ends the sequences of the step only."""
         self.step_began = began = time.monotonic()
         try:
-            step = self._scheduler.schedule()
-            if not step.scheduled:
-                return
-            try:
-                result = self._runner.run(step)
-            except torch.OutOfMemoryError as error:
-                self._out_of_memory(step, error)
-                return
-            except Exception as error:
-                self._fail(step, error)
-                return
-            self._scheduler.complete(step)
-            self._append(result)
+            self._step()
+        except Exception as error:
+            # A fault of the engine's own bookkeeping: what it says about anybody cannot be trusted now.
+            self._failed_steps += 1
+            log.exception("the scheduler failed; ending every request")
+            self._end_all("error", _describe(error))
         finally:
             self._steps += 1
             self._step_seconds += time.monotonic() - began
             self.step_began = None
+
+    def _step(self) -> None:
+        step = self._scheduler.schedule()
+        if not step.scheduled:
+            return
+        try:
+            result = self._runner.run(step)
+        except torch.OutOfMemoryError as error:
+            self._out_of_memory(step, error)
+        except Exception as error:
+            self._fail(step, error)
+        else:
+            self._scheduler.complete(step)
+            self._append(result)
 
     def _append(self, result: StepResult) -> None:
         self._generation_tokens += len(result.tokens)
@@ -147,17 +161,22 @@ class EngineLoop:
             prompt_logprobs=sequence.prompt_logprobs if first else None,
             cached_tokens=sequence.cached_tokens or 0,
             error=error,
-            finished=sequence.finish_reason is not None and sequence.request.last_open(sequence),
+            finished=sequence.finish_reason is not None and sequence.request.open_choices == 1,
             weight_version=self.weight_version,
         )
 
     def _tell(self, sequence: Sequence, output: TokenOutput) -> None:
-        sequence.told_finished = output.finish_reason is not None
+        request = sequence.request
+        if request.open_choices == 0:
+            # Its receiver failed earlier in this step.
+            return
+        if output.finish_reason is not None:
+            request.open_choices -= 1
         try:
-            sequence.request.on_output(output)
+            request.on_output(output)
         except Exception:
-            log.exception("the receiver of request %s failed; aborting it", sequence.request.request_id)
-            self._drop(sequence.request)
+            log.exception("the receiver of request %s failed; aborting it", request.request_id)
+            self._drop(request)
 
     def _end(self, sequences: list[Sequence], reason: FinishReason, error: str | None = None) -> None:
         """Finish sequences for a reason of the engine's own and tell their callers."""
@@ -170,14 +189,20 @@ class EngineLoop:
         for sequence in open_ones:
             self._forget_if_finished(sequence.request)
 
+    def _end_all(self, reason: FinishReason, error: str | None = None) -> None:
+        for requests in list(self._requests.values()):
+            for request in list(requests):
+                self._end(request.sequences, reason, error)
+
     def _drop(self, request: Request) -> None:
         """Free a request whose receiver is broken; nobody is left to be told."""
         open_ones = {sequence for sequence in request.sequences if sequence.status is not Status.FINISHED}
         self._scheduler.remove(open_ones)
+        request.open_choices = 0
         self._forget_if_finished(request)
 
     def _forget_if_finished(self, request: Request) -> None:
-        if not request.finished:
+        if request.open_choices > 0:
             return
         same_id = self._requests.get(request.request_id, [])
         if request in same_id:
@@ -188,8 +213,7 @@ class EngineLoop:
     def _fail(self, step: Step, error: Exception) -> None:
         self._failed_steps += 1
         log.exception("a step of %d tokens failed", step.num_tokens, exc_info=error)
-        message = f"{type(error).__name__}: {error}"
-        self._end([item.sequence for item in step.scheduled], "error", message)
+        self._end([item.sequence for item in step.scheduled], "error", _describe(error))
 
     def _out_of_memory(self, step: Step, error: Exception) -> None:
         """Read less per step from now on and try again; give up on the step where it is small already."""
@@ -202,3 +226,7 @@ class EngineLoop:
         for item in step.scheduled:
             scheduler.preempt(item.sequence)
         log.warning("out of memory: steps are limited to %d tokens now", scheduler.max_num_batched_tokens)
+
+
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -8,6 +8,12 @@ from dataclasses import dataclass
 
 from dragoman.engine.errors import InvalidRequestError
 
+MAX_CHOICES = 16384
+"""Most choices of one request (vLLM's ``VLLM_MAX_N_SEQUENCES``)."""
+
+MAX_LOGPROB_TOKEN_IDS = 128
+"""Most ids in ``logprob_token_ids``, as in vLLM."""
+
 MAX_LOGPROBS = 20
 """Most alternatives a request may ask for per token (vLLM's ``--max-logprobs``)."""
 
@@ -59,6 +65,7 @@ class SamplingParams:
         _require(0.0 < self.top_p <= 1.0, f"top_p must be in (0, 1], got {self.top_p}.", "top_p")
         _require(self.top_k >= -1, f"top_k must be 0 (disable), or at least 1, got {self.top_k}.", "top_k")
         _require(self.n >= 1, f"n must be at least 1, got {self.n}.", "n")
+        _require(self.n <= MAX_CHOICES, f"n must be at most {MAX_CHOICES}, got {self.n}.", "n")
         _require(
             self.n == 1 or not self.greedy, f"n must be 1 when using greedy sampling, got {self.n}.", "n"
         )
@@ -90,6 +97,12 @@ class SamplingParams:
     def _validate_ids(self, vocab_size: int) -> None:
         _ids_in_vocabulary("stop_token_ids", self.stop_token_ids, vocab_size)
         if self.logprob_token_ids is not None:
+            _require(
+                len(self.logprob_token_ids) <= MAX_LOGPROB_TOKEN_IDS,
+                f"logprob_token_ids must have at most {MAX_LOGPROB_TOKEN_IDS} ids, "
+                f"got {len(self.logprob_token_ids)}.",
+                "logprob_token_ids",
+            )
             _ids_in_vocabulary("logprob_token_ids", self.logprob_token_ids, vocab_size)
         if self.logit_bias is not None:
             _ids_in_vocabulary("logit_bias", self.logit_bias, vocab_size)

@@ -103,7 +103,7 @@ class ModelRunner:
                 for position in range(item.start, end)
             )
         inputs = torch.tensor([token_ids, positions, slots]).to(device)
-        batch = ForwardBatch(inputs[0], inputs[1], inputs[2])
+        batch = ForwardBatch(inputs[0], inputs[1], self.attention.write_index(inputs[2]))
         self._group_decodes(batch, scheduled)
         self._group_prefills(batch, scheduled)
         return batch
@@ -124,11 +124,9 @@ class ModelRunner:
                     start=start,
                     count=len(group),
                     num_keys=num_keys,
-                    gather=self.attention.gather_index(tables),
+                    gather=tables.view(-1),
                     masks={
-                        window: decode_mask(
-                            group, num_keys, window, self.model.device, self.attention.mask_dtype
-                        )
+                        window: decode_mask(group, num_keys, window, self.model.device, self.attention.dtype)
                         for window in self._windows
                     },
                 )
@@ -150,7 +148,7 @@ class ModelRunner:
                     count += 1
             gather = None
             if item.start > 0:
-                gather = self.attention.gather_index(self._block_tables([item]))
+                gather = self._block_tables([item]).view(-1)
             batch.prefills.append(
                 PrefillGroup(
                     start=offset,
@@ -160,7 +158,7 @@ class ModelRunner:
                     gather=gather,
                     masks={
                         window: prefill_mask(
-                            item.num_tokens, item.start, window, self.model.device, self.attention.mask_dtype
+                            item.num_tokens, item.start, window, self.model.device, self.attention.dtype
                         )
                         for window in self._windows
                     },

@@ -108,7 +108,7 @@ class Scheduler:
             sequence = item.sequence
             first_full = sequence.num_computed // size
             sequence.num_computed = item.start + item.num_tokens
-            if self.pool.caching:
+            if self.pool.caching and sequence.shares_blocks:
                 hashes = sequence.hashes_up_to(sequence.num_computed, size)
                 for number in range(first_full, len(hashes)):
                     self.pool.register(sequence.block_ids[number], hashes[number])
@@ -118,8 +118,15 @@ class Scheduler:
         self.running.remove(sequence)
         self._free(sequence)
         sequence.num_computed = 0
+        sequence.shares_blocks = True
         self.preemptions += 1
         self.add(sequence)
+
+    def forget_prefixes(self) -> None:
+        """Offer no cached block to anyone any more, those that running sequences fill up included."""
+        self.pool.forget_all()
+        for sequence in self.running:
+            sequence.shares_blocks = False
 
     def shrink(self) -> None:
         """Halve the tokens and the sequences of a step, after one was too large for the device's memory."""

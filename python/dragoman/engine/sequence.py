@@ -21,7 +21,10 @@ class Status(enum.Enum):
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """What a caller submitted. ``arrival`` counts submissions; ``seed`` is set for every request."""
+    """What a caller submitted. ``arrival`` counts submissions; ``seed`` is set for every request.
+
+    ``open_choices`` counts the choices whose last output is still to be sent.
+    """
 
     request_id: str
     prompt_token_ids: list[int]
@@ -35,21 +38,15 @@ class Request:
     submitted_at: float = 0.0
     sequences: list[Sequence] = field(default_factory=list)
     prompt_tokens: frozenset[int] = frozenset()
+    open_choices: int = 0
 
     def make_sequences(self) -> list[Sequence]:
         """One sequence per choice."""
         if self.params.repetition_penalty != 1.0:
             self.prompt_tokens = frozenset(self.prompt_token_ids)
+        self.open_choices = self.params.n
         self.sequences = [Sequence(self, index) for index in range(self.params.n)]
         return self.sequences
-
-    @property
-    def finished(self) -> bool:
-        return all(sequence.status is Status.FINISHED for sequence in self.sequences)
-
-    def last_open(self, sequence: Sequence) -> bool:
-        """True where every other choice's last output has been sent."""
-        return all(other is sequence or other.told_finished for other in self.sequences)
 
 
 class Sequence:
@@ -66,11 +63,11 @@ class Sequence:
         "prompt_length",
         "prompt_logprobs",
         "request",
+        "shares_blocks",
         "status",
         "stop_ids",
         "stop_reason",
         "token_ids",
-        "told_finished",
     )
 
     def __init__(self, request: Request, index: int) -> None:
@@ -90,7 +87,7 @@ class Sequence:
         self.prompt_logprobs: list[TokenLogprob | None] | None = (
             [None] if request.params.prompt_logprobs is not None and index == 0 else None
         )
-        self.told_finished = False
+        self.shares_blocks = True
 
     def __len__(self) -> int:
         return len(self.token_ids)

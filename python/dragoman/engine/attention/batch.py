@@ -12,8 +12,8 @@ from torch import Tensor
 class DecodeGroup:
     """Consecutive batch rows that read one token each, of similar context lengths.
 
-    ``rows`` is a slice of the batch's tokens. ``gather`` indexes the cache's block rows,
-    ``[2 * rows * kv_heads * blocks]``. ``masks`` has one additive mask per window, ``[rows, 1, keys]``,
+    ``rows`` is a slice of the batch's tokens. ``gather`` names the blocks of all rows,
+    ``[rows * blocks]``. ``masks`` has one additive mask per window, ``[rows, 1, keys]``,
     or ``None`` where every key counts.
     """
 
@@ -42,11 +42,15 @@ class PrefillGroup:
 
 @dataclass(slots=True)
 class ForwardBatch:
-    """What a forward pass reads: ``token_ids``, ``positions`` and cache ``slots`` are ``[tokens]``."""
+    """What a forward pass reads: ``token_ids`` and ``positions`` are ``[tokens]``.
+
+    ``writes`` are the cache rows that their keys and values go to, ``[tokens * 2 * kv_heads]``. ``rotary``
+    holds cosines and sines at the positions, a pair per rotary table of the model.
+    """
 
     token_ids: Tensor
     positions: Tensor
-    slots: Tensor
+    writes: Tensor
     decodes: list[DecodeGroup] = field(default_factory=list)
     prefills: list[PrefillGroup] = field(default_factory=list)
     rotary: list[tuple[Tensor, Tensor]] = field(default_factory=list)

@@ -28,10 +28,9 @@ class Workspace:
 class PagedAttention:
     """Holds the cache tensors and attends.
 
-    Every layer's cache is ``[2 * kv_heads, blocks * block_size, head_dim]``, keys first: one row of the view
-    ``[2 * kv_heads * blocks, block_size * head_dim]`` is one block of one head, so gathering a step's blocks
-    is one row copy that yields contiguous ``[keys, head_dim]`` matrices per head, which is what the
-    attention kernels are fastest on.
+    A layer's cache is ``[blocks, 2 * kv_heads * block_size * head_dim]``: everything of a block side by
+    side, keys first, head by head. Gathering a step's blocks is then one copy of few long rows, and the
+    copy that puts each head's keys together converts them on the way.
     """
 
     def __init__(
@@ -47,35 +46,35 @@ class PagedAttention:
         self.windows = config.windows
         self.layers = [
             torch.zeros(
-                2 * config.num_kv_heads, num_blocks * block_size, config.head_dim, device=device, dtype=dtype
+                num_blocks,
+                2 * config.num_kv_heads * block_size * config.head_dim,
+                device=device,
+                dtype=dtype,
             )
             for _ in range(config.num_layers)
         ]
-        self.block_rows = [layer.view(-1, block_size * config.head_dim) for layer in self.layers]
-        self._head_offsets = (
-            torch.arange(2 * config.num_kv_heads, device=device)
-            .mul_(num_blocks)
-            .view(2, 1, config.num_kv_heads, 1)
-        )
-
+        self._token_rows = [layer.view(-1, config.head_dim) for layer in self.layers]
+        self._head_rows = torch.arange(2 * config.num_kv_heads, device=device) * block_size
         # A CPU attends in float32 over a bf16 cache, as vLLM's CPU kernel does: with products in bf16 the
         # answers drift from the reference, and for short contexts the time is the same.
-        self.wide = device.type == "cpu" and dtype is not torch.float32
-        self.mask_dtype = torch.float32 if self.wide else dtype
-        width = block_size * config.head_dim
-        self._gathered = Workspace(self.layers[0].new_empty((0, width)))
-        self._widened = Workspace(torch.empty((0, width), dtype=torch.float32, device=device))
+        self.dtype = torch.float32 if device.type == "cpu" else dtype
+        """Type that attention is computed in, and that masks must have."""
+        self._gathered = Workspace(self.layers[0].new_empty((0, self.layers[0].shape[1])))
+        self._arranged = Workspace(self._gathered.rows(0).to(self.dtype))
 
-    def gather_index(self, block_tables: Tensor) -> Tensor:
-        """Rows of the block view for ``[sequences, blocks]`` tables: keys, then values; by sequence, head."""
-        return (self._head_offsets + block_tables.unsqueeze(1)).view(-1)
+    def write_index(self, slots: Tensor) -> Tensor:
+        """Cache rows of keys and values, ``[tokens * 2 * kv_heads]``, for tokens at these cache slots."""
+        blocks, offsets = slots // self.block_size, slots % self.block_size
+        rows = blocks * (2 * self.num_kv_heads * self.block_size) + offsets
+        return (rows.unsqueeze(1) + self._head_rows).view(-1)
 
     def __call__(self, layer: int, heads: Tensor, batch: ForwardBatch) -> Tensor:
         """Write a step's keys and values, then attend.
 
         ``heads`` is ``[tokens, heads + 2 * kv_heads, head_dim]``; gives ``[tokens, heads * head_dim]``.
         """
-        self.layers[layer].index_copy_(1, batch.slots, heads[:, self.num_heads :].transpose(0, 1))
+        written = heads[:, self.num_heads :].reshape(-1, self.head_dim)
+        self._token_rows[layer].index_copy_(0, batch.writes, written)
         window = self.windows[layer]
         parts = [self._decode(layer, heads, group, window) for group in batch.decodes]
         parts += [self._prefill(layer, heads, group, window) for group in batch.prefills]
@@ -83,11 +82,12 @@ class PagedAttention:
 
     def _cached(self, layer: int, gather: Tensor, count: int) -> tuple[Tensor, Tensor]:
         """Gathered keys and values, each ``[sequences, kv_heads, keys, head_dim]``."""
-        rows = self._gathered.rows(gather.shape[0])
-        torch.index_select(self.block_rows[layer], 0, gather, out=rows)
-        if self.wide:
-            rows = self._widened.rows(gather.shape[0]).copy_(rows)
-        both = rows.view(2, count, self.num_kv_heads, -1, self.head_dim)
+        blocks = self._gathered.rows(gather.shape[0])
+        torch.index_select(self.layers[layer], 0, gather, out=blocks)
+        shape = (count, -1, 2, self.num_kv_heads, self.block_size * self.head_dim)
+        by_head = blocks.view(shape).permute(2, 0, 3, 1, 4)
+        both = self._arranged.rows(gather.shape[0]).view(by_head.shape).copy_(by_head)
+        both = both.view(2, count, self.num_kv_heads, -1, self.head_dim)
         return both[0], both[1]
 
     def _decode(self, layer: int, heads: Tensor, group: DecodeGroup, window: int | None) -> Tensor:
@@ -99,8 +99,8 @@ class PagedAttention:
         keys = keys.flatten(0, 1)[:, : group.num_keys]
         values = values.flatten(0, 1)[:, : group.num_keys]
         mask = group.masks[window]
-        if self.wide:
-            scores = torch.bmm(queries.float(), keys.transpose(1, 2)).mul_(self.scale)
+        if queries.device.type == "cpu":
+            scores = torch.bmm(queries.to(self.dtype), keys.transpose(1, 2)).mul_(self.scale)
             if mask is not None:
                 scores.view(group.count, -1, group.num_keys).add_(mask)
             out = torch.bmm(torch.softmax(scores, -1), values).to(heads.dtype)
@@ -117,9 +117,7 @@ class PagedAttention:
     def _prefill(self, layer: int, heads: Tensor, group: PrefillGroup, window: int | None) -> Tensor:
         tokens = group.count * group.length
         own = heads[group.start : group.start + tokens].view(group.count, group.length, -1, self.head_dim)
-        if self.wide:
-            own = own.float()
-        own = own.transpose(1, 2)
+        own = own.to(self.dtype).transpose(1, 2)
         queries = own[:, : self.num_heads]
         if group.gather is None:
             keys = own[:, self.num_heads : self.num_heads + self.num_kv_heads]

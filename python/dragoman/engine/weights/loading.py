@@ -10,6 +10,7 @@ import torch
 from dragoman.engine.config import DataType, EngineConfig
 from dragoman.engine.errors import UnsupportedModelError
 from dragoman.engine.models import family_of, family_of_gguf
+from dragoman.engine.models.architecture import ModelConfig
 from dragoman.engine.models.blocks import Decoder
 from dragoman.engine.models.configure import configure
 from dragoman.engine.weights.gguf import GGUFFile, GGUFWeights
@@ -65,6 +66,22 @@ def native_cpu_bf16() -> bool:
         return bool(torch.cpu._is_avx512_bf16_supported())
     capabilities = query()
     return any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16", "bf16"))
+
+
+def require_same_shape(running: ModelConfig, other: ModelConfig) -> None:
+    """Raise :class:`UnsupportedModelError` where other weights do not fit the running model and its cache."""
+    for name in (
+        "architecture",
+        "vocab_size",
+        "hidden_size",
+        "num_layers",
+        "num_kv_heads",
+        "head_dim",
+        "windows",
+    ):
+        mine, theirs = getattr(running, name), getattr(other, name)
+        if mine != theirs:
+            raise UnsupportedModelError(f"the new weights have {name}={theirs}, the running model {mine}")
 
 
 def _load_gguf(
