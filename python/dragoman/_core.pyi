@@ -15,6 +15,9 @@ class RequestError(ValueError):
     message: str
     param: str | None
 
+class TemplateBudgetError(ValueError):
+    """A template that takes too many steps, too long, nests too deep or makes too much text."""
+
 @final
 class Encoding:
     """Token ids (n,) and their half-open code-point ranges (n, 2) in the text."""

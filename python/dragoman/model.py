@@ -74,8 +74,9 @@ class LoadedModel:
         )
 
     def compile_template(self, source: str) -> _core.Template:
-        """A template with this model's special tokens. Raises ValueError where it is none."""
-        return compile_template(source, dict(self.files.special_tokens), self.options.template_engine)[0]
+        """The template of a request, with this model's special tokens. Raises ValueError where it is none."""
+        tokens = dict(self.files.special_tokens)
+        return compile_template(source, tokens, self.options.template_engine, proof_seconds=0.5)[0]
 
 
 def load_model(options: ModelOptions, *, weights: bool = False, tokens_only: bool = False) -> LoadedModel:

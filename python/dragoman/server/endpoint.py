@@ -32,12 +32,13 @@ INLINE_BYTES = 1024
 class Workers:
     """The threads in which the core works on large bodies; it releases the GIL."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, inline_bytes: int = INLINE_BYTES) -> None:
+        self._inline_bytes = inline_bytes
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="dragoman-core")
 
     async def run(self, size: int, call: Callable[[], T]) -> T:
         """The result of `call`, which works on a body of `size` bytes."""
-        if size <= INLINE_BYTES:
+        if size <= self._inline_bytes:
             return call()
         return await asyncio.get_running_loop().run_in_executor(self._pool, call)
 

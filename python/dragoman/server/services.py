@@ -66,7 +66,8 @@ def load_services(options: ServerOptions) -> Services:
         engine=engine,
         config=config,
         generate_config=generate_config,
-        workers=Workers(options.core_threads),
+        # A template that comes with a request may take long, however small the request is.
+        workers=Workers(options.core_threads, *([0] if options.model.trust_request_chat_template else [])),
         metrics=metrics,
         running=RunningRequests(),
         created=int(time.time()),

@@ -39,10 +39,11 @@ class BudgetError(jinja2.TemplateError):
 class Run:
     """One rendering: the budget, the clock of `strftime_now`, and the spans found so far."""
 
-    def __init__(self, now: datetime | None) -> None:
+    def __init__(self, now: datetime | None, seconds: float = MAX_SECONDS) -> None:
         self.now = now
         self.steps = 0
-        self.deadline = time.monotonic() + MAX_SECONDS
+        self.seconds = seconds
+        self.deadline = time.monotonic() + seconds
         self.pieces: list[str] = []
         self.spans: Spans = []
 
@@ -52,7 +53,7 @@ class Run:
         if self.steps > MAX_STEPS:
             raise BudgetError(f"template takes more than {MAX_STEPS} steps")
         if self.steps % 256 == 0 and time.monotonic() > self.deadline:
-            raise BudgetError(f"template takes longer than {MAX_SECONDS} s")
+            raise BudgetError(f"template takes longer than {self.seconds} s")
         return ""
 
 
@@ -231,8 +232,8 @@ class Jinja2Template:
         self._template = self._environment.from_string(source)
         self._special_tokens = special_tokens
 
-    def render(self, payload: dict[str, Any]) -> tuple[str, Spans]:
-        """The text and the spans for an input as `ChatTemplate.render_json` takes it.
+    def render(self, payload: dict[str, Any], seconds: float = MAX_SECONDS) -> tuple[str, Spans]:
+        """The text and the spans for an input as `ChatTemplate.render_json` takes it, within `seconds`.
 
         Raises jinja2.TemplateError, or what Python raises inside the template.
         """
@@ -241,7 +242,7 @@ class Jinja2Template:
         if payload.get("continue_final_message"):
             continued = mark_final_message(messages, self._source)
         now = payload.get("now")
-        run = self._environment.run = Run(datetime.fromisoformat(now) if now else None)
+        run = self._environment.run = Run(datetime.fromisoformat(now) if now else None, seconds)
         variables = {
             **self._special_tokens,
             **(payload.get("kwargs") or {}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from typing import Any, Literal
 
 from dragoman import _core
@@ -13,8 +14,12 @@ LOGGER = logging.getLogger("dragoman")
 Engine = Literal["auto", "minijinja", "jinja2"]
 
 
+# What proving a template may take.
+PROOF_SECONDS = 20.0
+
+
 def compile_template(
-    source: str, special_tokens: dict[str, Any], engine: Engine = "auto"
+    source: str, special_tokens: dict[str, Any], engine: Engine = "auto", proof_seconds: float = PROOF_SECONDS
 ) -> tuple[_core.Template, Literal["minijinja", "jinja2"]]:
     """The template, and the engine that renders it. Raises ValueError for a source that neither engine reads."""
     tokens = json.dumps(special_tokens).encode()
@@ -24,7 +29,7 @@ def compile_template(
         return _fallback(source, special_tokens), "jinja2"
     try:
         template = _core.Template(source, tokens)
-        fault = difference(template, source, special_tokens)
+        fault = difference(template, source, special_tokens, proof_seconds)
     except ValueError as error:
         fault = f"the built-in engine cannot read it: {error}"
     if fault is None:
@@ -34,28 +39,36 @@ def compile_template(
     return template, "jinja2"
 
 
-def difference(template: _core.Template, source: str, special_tokens: dict[str, Any]) -> str | None:
-    """What the two engines print differently on the probe conversations; None where nothing."""
-    from dragoman.template.jinja2_engine import Jinja2Template
+def difference(
+    template: _core.Template, source: str, special_tokens: dict[str, Any], seconds: float = PROOF_SECONDS
+) -> str | None:
+    """What the two engines print differently on the probe conversations; None where nothing.
+
+    Ends early where the template takes too much: the built-in engine refuses that sooner than jinja2.
+    """
+    from dragoman.template.jinja2_engine import BudgetError, Jinja2Template
     from dragoman.template.probes import PROBES
 
     reference = Jinja2Template(source, special_tokens)
+    end = time.monotonic() + seconds
     for number, probe in enumerate(PROBES):
-        expected: tuple[str, list[tuple[int, int]]] | None
-        try:
-            expected = reference.render(aliased(probe))
-        except Exception:
-            expected = None
+        printed = expected = error = None
         try:
             rendered = template.render_json(json.dumps(probe).encode())
-        except ValueError as error:
-            if expected is not None:
-                return f"probe {number} fails in the built-in engine: {error}"
-            continue
-        if expected is None:
-            return f"probe {number} fails in jinja2 alone"
-        if (rendered.text, rendered.assistant_spans) != expected:
-            return f"probe {number} is printed differently"
+            printed = (rendered.text, rendered.assistant_spans)
+        except _core.TemplateBudgetError:
+            return None
+        except ValueError as raised:
+            error = raised
+        try:
+            expected = reference.render(aliased(probe), max(0.0, end - time.monotonic()))
+        except BudgetError:
+            return None
+        except Exception as raised:
+            LOGGER.debug("probe %d fails in jinja2: %s", number, raised)
+        if printed != expected:
+            fails = f"fails in the built-in engine: {error}" if printed is None else "is printed differently"
+            return f"probe {number} {fails}"
     return None
 
 

@@ -1,5 +1,6 @@
 //! The one map from the core's errors to Python exceptions, and the one way to leave the interpreter.
 
+use dragoman_template::TemplateError;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -8,6 +9,13 @@ pyo3::create_exception!(
     RequestError,
     PyValueError,
     "A request that cannot be served: `kind`, `message` and `param` say why."
+);
+
+pyo3::create_exception!(
+    dragoman._core,
+    TemplateBudgetError,
+    PyValueError,
+    "A template that takes too many steps, too long, nests too deep or makes too much text."
 );
 
 /// Runs `work` without the GIL; the core's errors become exceptions.
@@ -55,6 +63,12 @@ impl From<dragoman_tokenizer::Error> for Fault {
 pub fn raise(py: Python<'_>, fault: Fault) -> PyErr {
     match fault {
         Fault::Request(error) => request_error(py, &error),
+        Fault::Template(
+            error @ (TemplateError::TooManySteps { .. }
+            | TemplateError::TooSlow { .. }
+            | TemplateError::TooDeep { .. }
+            | TemplateError::OutputTooLarge { .. }),
+        ) => TemplateBudgetError::new_err(error.to_string()),
         Fault::Template(error) => PyValueError::new_err(error.to_string()),
         Fault::Tokenizer(error) => PyValueError::new_err(error.to_string()),
         Fault::Derender(error) => PyValueError::new_err(error.to_string()),

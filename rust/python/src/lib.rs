@@ -14,7 +14,7 @@ mod _core {
     #[pymodule_export]
     use crate::derender::{DerenderStream, Derenderer};
     #[pymodule_export]
-    use crate::error::RequestError;
+    use crate::error::{RequestError, TemplateBudgetError};
     #[pymodule_export]
     use crate::generate::{parse_generate_request, request_schemas};
     #[pymodule_export]
