@@ -33,7 +33,7 @@ impl Vocabulary {
     #[must_use]
     pub fn new(tokenizer: &Tokenizer) -> Self {
         let decoding = decoding(tokenizer);
-        let added = tokenizer.inner().get_added_tokens_decoder();
+        let added = tokenizer.added_tokens();
         let size = tokenizer.vocab_size();
         let (mut arena, mut ends, mut flags) =
             (Vec::new(), Vec::with_capacity(size), Vec::with_capacity(size));
@@ -41,7 +41,8 @@ impl Vocabulary {
             let mut flag = 0;
             if let Some(token) = tokenizer.token(id) {
                 flag |= KNOWN;
-                if let Some(added) = added.get(&id) {
+                if let Ok(place) = added.binary_search_by_key(&id, |(id, _)| *id) {
+                    let added = &added[place].1;
                     flag |= ADDED | if added.special { SPECIAL } else { 0 };
                 }
                 match decoding {
@@ -134,7 +135,7 @@ fn byte_of(token: &str) -> Option<u8> {
 
 /// Reads off the tokenizer's decoder which of the three kinds it is.
 fn decoding(tokenizer: &Tokenizer) -> Decoding {
-    let decoder = tokenizer.inner().get_decoder().and_then(|decoder| serde_json::to_value(decoder).ok());
+    let decoder = tokenizer.decoder().and_then(|decoder| serde_json::to_value(decoder).ok());
     let Some(decoder) = decoder else { return Decoding::Generic };
     let steps = match decoder.get("decoders").and_then(serde_json::Value::as_array) {
         Some(steps) => steps.clone(),
