@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::python_call::PythonCall;
 use super::{ToolBuild, ToolParser};
 use crate::parse::json::Progress;
-use crate::parse::{Context, Events, Input, Markers, Segment, Until};
+use crate::parse::{Context, Events, Input, Lead, Markers, Segment, Until, take_lead};
 
 /// What tells one model of the family from another.
 #[derive(Debug, Clone, Copy)]
@@ -269,38 +269,15 @@ impl PythonList {
     /// Looks for the closing marker, which may be missing.
     fn closing(&self, state: &mut State, input: &mut Input) -> bool {
         state.in_list = false;
-        let blanks = blanks(input);
-        let tail = &input.rest()[blanks..];
-        if blanks > MAX_BLANKS {
+        if blanks(input) > MAX_BLANKS {
             state.mode = Mode::Text;
             return true;
         }
-        if tail.is_empty() {
-            if let Some((id, _)) = input.take_special_after_blanks() {
-                let opens = self.open.of_id(id).is_some();
-                state.mode = if opens { Mode::Before } else { self.closed() };
-                return true;
-            }
-            if input.is_final() {
-                state.mode = Mode::Text;
-            }
-            return input.is_final();
-        }
-        for index in 0..self.spec.close.len() {
-            let marker = self.close.text(index);
-            if self.close.special(index).is_some() {
-                continue;
-            }
-            if tail.starts_with(marker) {
-                input.advance(blanks + marker.len());
-                state.mode = self.closed();
-                return true;
-            }
-            if marker.starts_with(tail) && !input.is_final() {
-                return false;
-            }
-        }
-        state.mode = Mode::Text;
+        state.mode = match take_lead(input, &self.close) {
+            Lead::Marker(_) => self.closed(),
+            Lead::Undecided => return false,
+            Lead::Other => Mode::Text,
+        };
         true
     }
 
