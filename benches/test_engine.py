@@ -17,9 +17,7 @@ from typing import Any
 import pytest
 
 from dragoman.engine import EngineConfig, SamplingParams, TokenOutput
-from dragoman.engine.threads import settle
 
-settle()
 torch = pytest.importorskip("torch", reason="the engine extra (torch) is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 

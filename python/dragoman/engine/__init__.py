@@ -41,9 +41,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "Engine":
-        from dragoman.engine import threads
-
-        threads.settle()
         from dragoman.engine.engine import Engine
 
         return Engine
