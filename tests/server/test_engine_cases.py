@@ -13,11 +13,10 @@ from tests.conformance.data import SHARED, json_lines
 
 FILE = SHARED / "conformance/engine.jsonl"
 CASES = json_lines(FILE) if FILE.is_file() else []
-# The reference's logits are bf16 numbers between 16 and 32, where one step is 0.125: its own rounding moves a
-# logprob by up to that, and an unlikely token's by twice as much.
-STEP = 0.125
-CHOSEN_TOLERANCE = STEP
-OTHER_TOLERANCE = 2 * STEP
+CHOSEN_TOLERANCE = 0.05
+# The reference's logits are bf16 numbers between 16 and 32, where one step is 0.125: its own rounding moves the
+# logprob of an unlikely token, or of one of the prompt, by up to two steps.
+OTHER_TOLERANCE = 0.25
 # Sampled with a seed: vLLM's random numbers are its own, so lengths and repeatability are compared.
 SAMPLED = {"n2-seed", "seed-repeat-a", "seed-repeat-b"}
 RANDOM_ID = re.compile(r"generate-tokens-[0-9a-f]{32}")
