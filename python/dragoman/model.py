@@ -102,14 +102,14 @@ def load_model(options: ModelOptions, *, weights: bool = False, tokens_only: boo
 def serving_config(
     files: ModelFiles, options: ModelOptions, tokenizer_size: int, *, tokens_only: bool
 ) -> ServingConfig:
-    """The configuration that the core gets; `tokenizer_size` stands in for a model without a `vocab_size`."""
+    """The configuration that the core gets. A tokenizer may know more ids than the model says, and the reverse."""
     generation = hub_limits.generation_config(files, options.generation_config)
     generation = {**generation, **options.override_generation_config}
     vocab_size = hub_limits.text_config(files.config).get("vocab_size")
     return ServingConfig(
         served_model_names=options.served_model_names or (options.model,),
         max_model_len=_max_model_len(files, options),
-        vocab_size=vocab_size if isinstance(vocab_size, int) else tokenizer_size,
+        vocab_size=max(vocab_size, tokenizer_size) if isinstance(vocab_size, int) else tokenizer_size,
         max_logprobs=options.max_logprobs,
         default_sampling=hub_limits.default_sampling(generation),
         eos_token_ids=hub_limits.eos_token_ids(files, generation),

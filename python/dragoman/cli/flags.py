@@ -49,6 +49,8 @@ def add_server_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--ssl-keyfile", metavar="FILE")
     group.add_argument("--ssl-certfile", metavar="FILE")
     group.add_argument("--log-level", choices=LOG_LEVELS, default="info")
+    group.add_argument("--enable-log-requests", action="store_true", help="log the bodies that come in")
+    group.add_argument("--max-log-len", type=human_integer, metavar="N", help="characters of a logged body")
     group.add_argument("--enable-scale-out", action="store_true", help="expose render, generate and derender")
 
 

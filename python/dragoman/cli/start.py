@@ -55,6 +55,8 @@ def server_options(flags: argparse.Namespace, mode: Mode, *, exposed: bool) -> S
         scale_out=exposed,
         api_keys=api_keys(flags.api_key),
         root_path=flags.root_path.rstrip("/"),
+        log_requests=flags.enable_log_requests,
+        max_log_len=flags.max_log_len,
         enable_prompt_tokens_details=getattr(flags, "enable_prompt_tokens_details", False),
         engine={name: value for name, value in engine.items() if value is not None},
     )

@@ -17,6 +17,7 @@ from dragoman.server.auth import KeyGuard
 from dragoman.server.errors import ApiError, error_status, error_value
 from dragoman.server.metrics import Observer
 from dragoman.server.openapi import describe_routes
+from dragoman.server.request_log import RequestLog
 from dragoman.server.routes import abort, derender, generate, health, models, openai, render, tokenize
 from dragoman.server.services import Services
 
@@ -27,6 +28,8 @@ def build_app(services: Services) -> Application:
     app: Application = _api(services, raw, routers)
     if services.options.api_keys:
         app = KeyGuard(app, services.options.api_keys)
+    if services.options.log_requests:
+        app = RequestLog(app, services.options.max_log_len)
     plain = (route for router in routers for route in router.routes if isinstance(route, Route))
     return Observer(app, services.metrics, frozenset(route.path for route in (*raw, *plain)))
 

@@ -15,7 +15,8 @@ Mode = Literal["render", "tokens-only", "serve"]
 class ServerOptions:
     """`scale_out` says whether the scale-out endpoints are there; `engine` holds fields of `EngineConfig`.
 
-    `api_keys` empty means that anyone may ask. `core_threads` bounds the work on large bodies.
+    `api_keys` empty means that anyone may ask. `core_threads` bounds the work on large bodies. `max_log_len`
+    bounds the characters of a request in the log.
     """
 
     mode: Mode
@@ -25,4 +26,6 @@ class ServerOptions:
     root_path: str = ""
     core_threads: int = 4
     enable_prompt_tokens_details: bool = False
+    log_requests: bool = False
+    max_log_len: int | None = None
     engine: dict[str, Any] = dataclasses.field(default_factory=dict)

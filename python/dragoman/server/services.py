@@ -51,13 +51,15 @@ def load_services(options: ServerOptions) -> Services:
     with_engine = options.mode != "render"
     model = load_model(options.model, weights=with_engine, tokens_only=options.mode == "tokens-only")
     config = model.config.to_json()
-    generate_config = dataclasses.replace(model.config, tokens_only=True).to_json()
     metrics = Metrics()
     metrics.template_fallback.set(model.template_engine == "jinja2")
     derenderer = model.derenderer()
     engine = _load_engine(options, model) if with_engine else None
     if engine is not None:
         metrics.registry.register(EngineCollector(lambda: engine.stats))
+    # The engine's own vocabulary is the one that its prompts must keep to.
+    vocab_size = engine.vocab_size if engine is not None else model.config.vocab_size
+    generate_config = dataclasses.replace(model.config, tokens_only=True, vocab_size=vocab_size).to_json()
     return Services(
         options=options,
         model=model,
