@@ -200,13 +200,20 @@ fn token_ids(from: &Fields<'_, '_>) -> Result<Vec<u32>> {
     Ok(ids)
 }
 
-fn output_mode(from: &Fields<'_, '_>) -> Result<OutputMode> {
+/// `output_mode` of a generate request, or of a request to be rendered to one.
+///
+/// # Errors
+/// A validation error for an unknown mode.
+pub fn output_mode(from: &Fields<'_, '_>) -> Result<OutputMode> {
     match from.raw("output_mode") {
         None => Ok(OutputMode::Tokens),
         Some(Json::Str(mode)) if mode == "tokens" => Ok(OutputMode::Tokens),
         Some(Json::Str(mode)) if mode == "text" => Ok(OutputMode::Text),
         Some(Json::Str(mode)) if mode == "derender" => Ok(OutputMode::Derender),
-        Some(other) => Err(fields::wrong("output_mode", "\"tokens\" or \"text\"", other)),
+        Some(other) => {
+            let path = from.path("output_mode");
+            Err(fields::wrong(&path, "\"tokens\", \"text\" or \"derender\"", other))
+        }
     }
 }
 

@@ -184,6 +184,7 @@ fn chat_request() -> Value {
         ("chat_template", nullable(string())),
         ("chat_template_kwargs", nullable(object())),
         ("return_assistant_tokens_mask", nullable(boolean())),
+        ("output_mode", one_of(&["tokens", "text", "derender"])),
     ]);
     record(&["messages"], &fields)
 }

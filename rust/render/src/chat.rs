@@ -1,11 +1,13 @@
 //! Chat requests to generate requests.
 
+use dragoman_protocol::generate::output_mode;
 use dragoman_protocol::sampling::to_raw;
 use dragoman_protocol::{
-    ChatRequest, Error, Fields, GenerateRequest, OutputMode, Result, ToolChoice, bounds, json,
+    ChatRequest, Error, Fields, GenerateRequest, Json, OutputMode, Result, ToolChoice, bounds, json,
 };
 use dragoman_template::{Rendered, TemplateInput};
 
+use crate::convert::named_choice;
 use crate::mask::assistant_mask;
 use crate::messages::{Form, conversation};
 use crate::prompt::Prompt;
@@ -95,6 +97,12 @@ impl Renderer {
         if style.always_extra_args && sampling_params.extra_args.is_none() {
             sampling_params.extra_args = Some(to_raw(&json::object(Vec::new()))?);
         }
+        let output_mode = output_mode(fields)?;
+        let parse_context = if output_mode == OutputMode::Derender {
+            Some(to_raw(&parse_context(&request, &variables))?)
+        } else {
+            None
+        };
         let (reasoning_ended, reasoning_parser_kwargs) = self.reasoning(&request, &prompt, &variables)?;
         Ok(GenerateRequest {
             request_id: Self::request_id(style.id_prefix, request_id, generation.request_id.as_deref()),
@@ -109,7 +117,7 @@ impl Renderer {
             reasoning_parser_kwargs,
             // The derenderer reads it from the request itself.
             return_token_ids: None,
-            output_mode: OutputMode::Tokens,
+            output_mode,
             stream: generation.stream,
             stream_options: generation.stream_options,
             cache_salt: generation.cache_salt.clone(),
@@ -117,7 +125,7 @@ impl Renderer {
             // They travel in the sampling parameters' extra_args.
             kv_transfer_params: None,
             ec_transfer_params: None,
-            parse_context: None,
+            parse_context,
         })
     }
 
@@ -193,6 +201,29 @@ impl Renderer {
         let kwargs = json::object(vec![("chat_template_kwargs".into(), variables.to_json())]);
         Ok((Some(ended), Some(to_raw(&kwargs)?)))
     }
+}
+
+/// What a derenderer behind the engine needs of the request.
+fn parse_context<'v>(request: &'v ChatRequest<'_, '_>, variables: &'v Variables<'_>) -> Json<'v> {
+    let choice = match &request.tool_choice {
+        ToolChoice::None => Json::Str("none".into()),
+        ToolChoice::Auto => Json::Str("auto".into()),
+        ToolChoice::Required => Json::Str("required".into()),
+        ToolChoice::Named(name) => named_choice(name.clone()),
+    };
+    let calls = |message: &Json<'_>| match json::get(message, "tool_calls") {
+        Some(Json::Array(calls)) => calls.len(),
+        _ => 0,
+    };
+    let history: usize = request.messages.iter().map(calls).sum();
+    json::object(vec![
+        ("tools".into(), request.tools.map_or(Json::Null, |tools| json::array(tools.to_vec()))),
+        ("tool_choice".into(), choice),
+        ("parallel_tool_calls".into(), Json::Bool(request.parallel_tool_calls)),
+        ("include_reasoning".into(), Json::Bool(request.include_reasoning)),
+        ("chat_template_kwargs".into(), variables.to_json()),
+        ("history_tool_call_cnt".into(), Json::Int(i64::try_from(history).unwrap_or(i64::MAX))),
+    ])
 }
 
 fn mask(rendered: &Rendered, prompt: &Prompt) -> Vec<u8> {
