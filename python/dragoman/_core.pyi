@@ -1,10 +1,25 @@
 """The Rust core: bytes in, bytes out, with the GIL released."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+__all__ = [
+    "DerenderStream",
+    "Derenderer",
+    "Encoding",
+    "Rendered",
+    "Renderer",
+    "RequestError",
+    "Template",
+    "TemplateBudgetError",
+    "Tokenizer",
+    "__version__",
+    "parse_generate_request",
+    "request_schemas",
+]
 
 __version__: str
 
@@ -56,12 +71,12 @@ class Template:
     `fallback(payload)` gets the template's input as JSON and returns the text and the spans.
     """
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         source: str,
         special_tokens: bytes,
         fallback: Callable[[bytes], tuple[str, list[tuple[int, int]]]] | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def has_generation_blocks(self) -> bool: ...
     def render_json(self, payload: bytes, now: str | None = None) -> Rendered: ...
@@ -70,14 +85,14 @@ class Template:
 class Renderer:
     """`config` is `dragoman.config.ServingConfig` as JSON."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         tokenizer: Tokenizer,
         template: Template | None,
         config: bytes,
         compile: Callable[[str], Template] | None = None,
         derenderer: Derenderer | None = None,
-    ) -> None:
+    ) -> Self:
         """`compile` turns the source of a request's template into a `Template`; without it they are refused.
 
         `derenderer` lends its reasoning parser, which tells whether a prompt ends the reasoning.
@@ -94,13 +109,13 @@ class Renderer:
 class Derenderer:
     """One-shot bodies and stream chunks (`"stream": true`) alike: the body says which."""
 
-    def __init__(self, tokenizer: Tokenizer, config: bytes) -> None: ...
+    def __new__(cls, tokenizer: Tokenizer, config: bytes) -> Self: ...
     def chat(self, body: bytes) -> tuple[bytes, bool]:
         """The response body, and whether parsers ran over the text."""
 
     def completions(self, body: bytes) -> tuple[bytes, bool]: ...
     def stream(
-        self, prompt_token_ids: Sequence[int] = (), chat_request: bytes | None = None
+        self, prompt_token_ids: Sequence[int], chat_request: bytes | None = None
     ) -> DerenderStream: ...
 
 @final
@@ -108,7 +123,7 @@ class DerenderStream:
     """The deltas of one choice, as JSON objects of the chat stream's `choices[0].delta`."""
 
     def push(self, token_ids: Sequence[int]) -> bytes: ...
-    def finish(self, finish_reason: str | None = "stop", stop_reason: int | str | None = None) -> bytes: ...
+    def finish(self, finish_reason: str | None = ..., stop_reason: int | str | None = None) -> bytes: ...
 
 def parse_generate_request(body: bytes, config: bytes) -> dict[str, Any]:
     """A checked `/inference/v1/generate` body; sampling fields at their defaults may be absent.
