@@ -14,6 +14,7 @@ mod choice;
 mod completions;
 pub mod derenderer;
 pub mod detok;
+mod echo;
 mod error;
 mod logprobs;
 mod message;
