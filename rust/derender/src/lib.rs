@@ -9,6 +9,7 @@
 //!
 //! How to add a parser is written in [`tool`] and [`reasoning`].
 
+pub mod auto;
 mod chat;
 mod choice;
 mod completions;
