@@ -125,6 +125,12 @@ class DerenderStream:
     def push(self, token_ids: Sequence[int]) -> bytes: ...
     def finish(self, finish_reason: str | None = ..., stop_reason: int | str | None = None) -> bytes: ...
 
+def choose_parsers(model_type: str | None, template: str | None) -> tuple[str | None, str | None]:
+    """The tool-call parser and the reasoning parser that fit a model, by their vLLM names.
+
+    `model_type` is that of config.json, `template` the source of the chat template; None where nothing tells one.
+    """
+
 def parse_generate_request(body: bytes, config: bytes) -> dict[str, Any]:
     """A checked `/inference/v1/generate` body; sampling fields at their defaults may be absent.
 

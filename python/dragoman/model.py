@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +12,8 @@ from dragoman.config import Bounds, ServingConfig
 from dragoman.hub import ModelFiles, resolve
 from dragoman.hub import limits as hub_limits
 from dragoman.template.parity import Engine, compile_template
+
+LOGGER = logging.getLogger("dragoman")
 
 ContentFormat = Literal["auto", "string", "openai"]
 
@@ -92,11 +95,26 @@ def load_model(options: ModelOptions, *, weights: bool = False, tokens_only: boo
         files = dataclasses.replace(files, config={**files.config, **options.hf_overrides})
     tokenizer = _core.Tokenizer.from_file(str(files.tokenizer_json))
     source = template_source(options.chat_template) or files.chat_template
+    options = choose_parsers(options, files, source)
     config = serving_config(files, options, tokenizer.vocab_size, tokens_only=tokens_only)
     template, engine = None, None
     if source is not None:
         template, engine = compile_template(source, dict(files.special_tokens), options.template_engine)
     return LoadedModel(files, config, tokenizer, template, engine, options)
+
+
+def choose_parsers(options: ModelOptions, files: ModelFiles, template: str | None) -> ModelOptions:
+    """The options with `auto` replaced by the parsers that fit the model, or by none."""
+    if "auto" not in (options.tool_call_parser, options.reasoning_parser):
+        return options
+    model_type = files.config.get("model_type")
+    chosen = _core.choose_parsers(model_type if isinstance(model_type, str) else None, template)
+    tool, reasoning = (
+        found if asked == "auto" else asked
+        for asked, found in zip((options.tool_call_parser, options.reasoning_parser), chosen, strict=True)
+    )
+    LOGGER.info("parsers: tool calls %s, reasoning %s", tool or "none", reasoning or "none")
+    return dataclasses.replace(options, tool_call_parser=tool, reasoning_parser=reasoning)
 
 
 def serving_config(

@@ -33,8 +33,8 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--template-engine", choices=("auto", "minijinja", "jinja2"), default="auto")
     group.add_argument("--default-chat-template-kwargs", type=json_object, default={}, metavar="JSON")
     group.add_argument("--trust-request-chat-template", action="store_true", help="from anyone")
-    group.add_argument("--tool-call-parser", metavar="NAME")
-    group.add_argument("--reasoning-parser", metavar="NAME")
+    group.add_argument("--tool-call-parser", metavar="NAME", help="vLLM's name, auto, or none")
+    group.add_argument("--reasoning-parser", metavar="NAME", help="vLLM's name, auto, or none")
     group.add_argument("--enable-auto-tool-choice", action="store_true")
 
 

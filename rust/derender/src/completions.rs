@@ -9,7 +9,7 @@ use crate::chat::{id, shown, token_ids};
 use crate::choice::{Choice, Pipeline, Step};
 use crate::derenderer::{Derenderer, Streamed, chunk_usage, finish, now, passed, prompt, seed, stop_reason};
 use crate::options::Options;
-use crate::{logprobs, usage};
+use crate::{echo, logprobs, usage};
 
 /// The answer to whole responses, one for each prompt; their choices are numbered through.
 ///
@@ -44,9 +44,10 @@ pub fn whole(
             let pipeline = Pipeline { detokenizer: &derenderer.detokenizer, options, seed };
             let step = pipeline.push(&mut choice, &generated.token_ids, finish(generated));
             completion_tokens += i64::try_from(generated.token_ids.len()).unwrap_or(i64::MAX);
-            let echoed = echoed(derenderer, options, prompt);
+            let echoed = echo::text(derenderer, options, prompt);
             choice.plain.characters = u32::try_from(echoed.chars().count()).unwrap_or(u32::MAX);
             let logprobs = logprobs(derenderer, &mut choice, generated, &step);
+            let logprobs = echo::prepend(derenderer, options, prompt, response, logprobs);
             let prompt_ids =
                 if options.return_token_ids && !prompt.is_empty() { json!(prompt) } else { Value::Null };
             choices.push(json!({
@@ -98,7 +99,7 @@ pub fn chunk(
             let (mut choice, step) = *read;
             let first = !std::mem::replace(&mut choice.plain.role_sent, true);
             let prompt = prompt(request, chunk, 0);
-            let echoed = if first { echoed(derenderer, options, prompt) } else { String::new() };
+            let echoed = if first { echo::text(derenderer, options, prompt) } else { String::new() };
             let length = u32::try_from(echoed.chars().count()).unwrap_or(u32::MAX);
             choice.plain.characters = choice.plain.characters.saturating_add(length);
             let logprobs = logprobs(derenderer, &mut choice, generated, &step);
@@ -147,15 +148,6 @@ fn check_lengths(request: &DerenderRequest<'_, '_>, responses: &[GenerateRespons
         return Ok(());
     }
     responses.iter().try_for_each(dragoman_protocol::derender::refuse_empty)
-}
-
-/// The prompt's text, where the request wants it in front.
-fn echoed(derenderer: &Derenderer, options: &Options, prompt: &[u32]) -> String {
-    if !options.echo {
-        return String::new();
-    }
-    let skip = options.skip_special_tokens;
-    derenderer.tokenizer.decode(prompt, skip).unwrap_or_default()
 }
 
 /// Transfer parameters: those of all responses, where they agree.

@@ -9,11 +9,13 @@
 //!
 //! How to add a parser is written in [`tool`] and [`reasoning`].
 
+pub mod auto;
 mod chat;
 mod choice;
 mod completions;
 pub mod derenderer;
 pub mod detok;
+mod echo;
 mod error;
 mod logprobs;
 mod message;

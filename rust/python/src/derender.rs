@@ -89,3 +89,13 @@ impl DerenderStream {
         Ok(PyBytes::new(py, &delta))
     }
 }
+
+/// The tool parser and the reasoning parser that fit a model; None where nothing tells one.
+#[pyfunction]
+#[pyo3(signature = (model_type, template))]
+pub fn choose_parsers(
+    model_type: Option<&str>,
+    template: Option<&str>,
+) -> (Option<&'static str>, Option<&'static str>) {
+    dragoman_derender::auto::choose(model_type, template)
+}

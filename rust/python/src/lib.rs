@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::derender::{DerenderStream, Derenderer};
+    use crate::derender::{DerenderStream, Derenderer, choose_parsers};
     #[pymodule_export]
     use crate::error::{RequestError, TemplateBudgetError};
     #[pymodule_export]

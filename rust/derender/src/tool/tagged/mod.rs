@@ -14,7 +14,8 @@
 //! held until they end. A parameter whose tag is malformed is left out, for JSON has no place for it. A value ends
 //! where its closing tag is followed by what the format wants next, so that one may hold its own closing tag as text.
 //!
-//! Until a call's name and the tag after it are there, all is text that may turn out to be content.
+//! Until a call's name and the tag after it are there, all is text that may turn out to be content. Where the output
+//! ends before that is decided, it is no content: a call was cut.
 
 mod inside;
 mod outside;
@@ -121,6 +122,12 @@ fn part(text: &str) -> &str {
     text.split(QUOTES).next().unwrap_or_default()
 }
 
+/// Whether the text may be the start of a name, which stands right behind its tag or on a line of its own.
+fn may_be_name(text: &str) -> bool {
+    let name = text.trim_start_matches(['\r', '\n']).trim_start_matches(QUOTES);
+    !name.contains(|character: char| character.is_whitespace() || "\"'{}[]()<>".contains(character))
+}
+
 impl ToolParser for Tagged {
     type State = State;
 
@@ -141,12 +148,14 @@ impl ToolParser for Tagged {
         self.run(state, &mut input, context, events);
         let rest = self.words.plain(input.rest()).into_owned();
         match state.mode {
-            // A wrapper that was cut while it closed.
-            Mode::Outside if state.called && self.words.wrapper_close.starts_with(rest.trim()) => {}
-            Mode::Text | Mode::Outside | Mode::Name | Mode::Named => {
+            Mode::Text => events.content(&rest),
+            Mode::Name if !may_be_name(&rest) => {
                 self.give_up(state, events);
                 events.content(&rest);
             }
+            // A call that was cut before it had a name, or a wrapper that was cut while it closed: their tags are no
+            // text, and neither is half a name.
+            Mode::Outside | Mode::Name | Mode::Named => state.raw.clear(),
             Mode::Inside | Mode::Skip => {
                 state.value.close_object(events);
                 // The model left the closing tags out, or was cut in them: the call is whole.

@@ -7,6 +7,11 @@ use crate::parse::{Events, Input};
 /// Text in front of a call's name that is held; more of it is content.
 const MAX_RAW: usize = 384;
 
+/// Whether more text may come, or might have if the output had not been cut.
+fn may_come(input: &Input) -> bool {
+    !input.is_final() || input.is_last()
+}
+
 impl Tagged {
     pub(super) fn text(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
         let (at, found) = self.words.seek(input.rest(), &self.words.openers, input.is_final());
@@ -34,7 +39,7 @@ impl Tagged {
         } else if state.called && starts_with(text, &words.wrapper_close) {
             (words.wrapper_close.len(), Mode::Text)
         } else if text.is_empty()
-            || (!input.is_final()
+            || (may_come(input)
                 && (may_continue(text, &[&words.call, &words.wrapper_close]) || words.may_fill(text)))
         {
             return false;
@@ -78,7 +83,7 @@ impl Tagged {
         let ends = |character: char| character == '\n' || character == '>' || self.words.is_first(character);
         let end = rest[begun..].find(ends).map(|length| begun + length);
         let Some(end) = end.filter(|end| *end <= MAX_NAME) else {
-            if rest.len() > MAX_NAME || input.is_final() {
+            if rest.len() > MAX_NAME || !may_come(input) {
                 self.give_up(state, events);
                 return true;
             }
@@ -110,7 +115,7 @@ impl Tagged {
         if text.starts_with(&words.parameter) || text.starts_with(&words.call_close) {
             Self::begin(state, events);
         } else if text.is_empty()
-            || (!input.is_final() && may_continue(text, &[&words.parameter, &words.call_close]))
+            || (may_come(input) && may_continue(text, &[&words.parameter, &words.call_close]))
         {
             return false;
         } else {

@@ -1,0 +1,90 @@
+//! The parsers that `auto` chooses are those that the data was recorded with, for each model's template.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use dragoman_derender::auto::choose;
+use serde_json::Value;
+use support::{cases, shared};
+
+/// The `model_type` of the models behind a file's short names, as their config.json has it; a template alone does not
+/// tell these from others.
+const TYPES: &[(&str, &str)] = &[
+    ("gptoss", "gpt_oss"),
+    ("granite4", "granitemoehybrid"),
+    ("llama4", "llama4"),
+    ("jamba", "jamba"),
+    ("llama3", "llama"),
+    ("cohere_command4", "cohere4"),
+    ("nemotron_v3", "nemotron_h"),
+    ("step3p5", "step3p5"),
+];
+
+/// Files whose pair is not that of the template they were recorded with: a parser that is another's alias or second
+/// choice, a template of another model, or one that does not show the form of the answer.
+const OTHER: &[&str] = &[
+    "ernie45__ernie45__ernie",
+    "hermes__deepseek_r1__qwen3",
+    "hermes__none__smollm2-135m-instruct",
+    "none__deepseek_r1__qwen3",
+    "mimo__mimo__qwen3",
+    "minimax_m2__minimax_m2_append_think__minimax",
+    "qwen3_xml__qwen3__qwen3",
+    "step3__step3__step3",
+];
+
+#[test]
+fn auto_chooses_what_the_data_was_recorded_with() {
+    let Some(shared) = shared() else { return };
+    let folder = shared.join("conformance/derender");
+    let mut seen = 0;
+    let mut failures = Vec::new();
+    for entry in std::fs::read_dir(&folder).expect("the data") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
+        let parts: Vec<_> = name.split("__").collect();
+        let [tool, reasoning, model] = parts[..] else { continue };
+        if tool == "wire" || OTHER.contains(&name.as_str()) {
+            continue;
+        }
+        let sources: BTreeSet<_> = cases(&path)
+            .iter()
+            .map(|case| match case["chat_template"].as_str() {
+                Some(file) => folder.join("templates").join(file),
+                None => shared
+                    .join("models")
+                    .join(case["model"].as_str().unwrap_or(model))
+                    .join("chat_template.jinja"),
+            })
+            .collect();
+        let known = TYPES.iter().find(|(part, _)| parts.contains(part)).map(|(_, of)| *of);
+        for source in sources {
+            let template = std::fs::read_to_string(&source).ok();
+            if template.is_none() && known.is_none() {
+                continue;
+            }
+            seen += 1;
+            let (chosen_tool, chosen_reasoning) = choose(known, template.as_deref());
+            // A file with one parser says nothing about the other.
+            let fits = |expected: &str, chosen: Option<&str>| expected == "none" || chosen == Some(expected);
+            if !fits(tool, chosen_tool) || !fits(reasoning, chosen_reasoning) {
+                failures.push(format!("{name}: {chosen_tool:?} and {chosen_reasoning:?}"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(seen >= 30, "only {seen} templates of the data were found");
+}
+
+#[test]
+fn auto_chooses_nothing_without_a_sign() {
+    let Some(shared) = shared() else { return };
+    for (model, expected) in [("gemma3", (None, None)), ("smollm2", (None, None))] {
+        let folder = shared.join("models").join(model);
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file of the model");
+        let config: Value = serde_json::from_str(&read("config.json")).expect("JSON");
+        let template = read("chat_template.jinja");
+        assert_eq!(choose(config["model_type"].as_str(), Some(&template)), expected, "{model}");
+    }
+}
