@@ -16,7 +16,7 @@ const TYPES: &[(&str, &str)] = &[
     ("llama4", "llama4"),
     ("jamba", "jamba"),
     ("llama3", "llama"),
-    ("cohere_command4", "cohere4"),
+    ("cohere_command4", "cohere2_moe"),
     ("nemotron_v3", "nemotron_h"),
     ("step3p5", "step3p5"),
 ];
@@ -75,6 +75,39 @@ fn auto_chooses_what_the_data_was_recorded_with() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(seen >= 30, "only {seen} templates of the data were found");
+}
+
+/// Templates of `../shared/conformance/templates` with their pairs: vLLM names parsers after the models they are for, and
+/// gives `hermes` for Qwen 2.5 and 3, and `deepseek_r1` for what was distilled from R1.
+const FAMILIES: &[(&str, Option<&str>, Option<&str>)] = &[
+    ("apertus__apertus-8b-instruct.llamacpp", Some("apertus"), None),
+    ("chatml__chatml.vllm", None, None),
+    (
+        "deepseek-r1-distill__deepseek-ai-deepseek-r1-distill-qwen-32b.llamacpp",
+        Some("deepseek_v3"),
+        Some("deepseek_r1"),
+    ),
+    ("deepseek-r1__deepseekr1.vllm", Some("deepseek_v3"), Some("deepseek_r1")),
+    ("glm4.7__glm-4.7-flash.llamacpp", Some("glm47"), Some("glm47")),
+    ("gpt-oss__openai-gpt-oss-120b.llamacpp", Some("openai"), Some("openai_gptoss")),
+    ("hermes__hermes.vllm", Some("hermes"), None),
+    ("minimax__minimax-m2.llamacpp", Some("minimax_m2"), Some("minimax_m2")),
+    ("mistral-nemo__mistralai-mistral-nemo-instruct-2407.llamacpp", Some("mistral"), None),
+    ("qwen2.5__qwen-qwen2.5-7b-instruct.llamacpp", Some("hermes"), None),
+    ("qwen3-coder__qwen3-coder.llamacpp", Some("qwen3_coder"), None),
+    ("qwen3.5__qwen3.5-4b.llamacpp", Some("qwen3_coder"), Some("qwen3")),
+    ("qwen3__qwen-qwen3-4b-instruct-2507.jinjacpp", Some("hermes"), None),
+    ("seed-oss__bytedance-seed-oss.llamacpp", Some("seed_oss"), Some("seed_oss")),
+];
+
+#[test]
+fn auto_chooses_by_the_models_family() {
+    let Some(shared) = shared() else { return };
+    for &(name, tool, reasoning) in FAMILIES {
+        let path = shared.join(format!("conformance/templates/templates/{name}.jinja"));
+        let template = std::fs::read_to_string(path).expect("a template");
+        assert_eq!(choose(None, Some(&template)), (tool, reasoning), "{name}");
+    }
 }
 
 #[test]
