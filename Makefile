@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# How long `make fuzz` runs each target.
+SECONDS_EACH ?= 60
 # Sources of the Rust core: the package is built anew when one of them changes.
 RUST := $(shell find rust Cargo.toml -name '*.rs' -o -name Cargo.toml) Cargo.lock pyproject.toml
 
@@ -64,8 +66,10 @@ bench: $(VENV)/test.stamp ## print the speed beside that of the peers
 	$(BIN)/python -m pytest benches -s
 
 fuzz: ## run the fuzz targets, 60 seconds each
-	cd rust/fuzz && for target in $$(cargo +nightly fuzz list); do \
-		cargo +nightly fuzz run $$target -- -max_total_time=60 || exit 1; done
+	cargo fuzz --version || cargo install cargo-fuzz --locked
+	for target in $$(cargo +nightly fuzz list --fuzz-dir rust/fuzz); do \
+		cargo +nightly fuzz run --fuzz-dir rust/fuzz $$target -- -max_total_time=$(SECONDS_EACH) -timeout=20 \
+			|| exit 1; done
 
 clean: ## delete what was built
 	rm -rf $(VENV) target python/dragoman/_core*.so

@@ -69,7 +69,8 @@ impl Binding<'_> {
         let Some((tag, state)) = bytes.split_at_checked(TAG) else {
             return refuse("is damaged: it is cut short");
         };
-        if tag != self.tag(state) {
+        // Fuzz targets look at what the tag keeps out.
+        if tag != self.tag(state) && !cfg!(fuzzing) {
             return refuse("does not belong to this model, request and choice, or was altered");
         }
         Ok(Some(state.to_vec()))

@@ -1,0 +1,34 @@
+//! Any output through any two parsers, cut anywhere: no panic, and one answer.
+
+#![no_main]
+
+use arbitrary::Arbitrary;
+use dragoman_fuzz::client::Asked;
+use dragoman_fuzz::output::{Output, Request};
+use dragoman_fuzz::serving::Server;
+use libfuzzer_sys::fuzz_target;
+
+#[derive(Debug, Arbitrary)]
+struct Input<'a> {
+    server: Server,
+    sizes: [u8; 4],
+    request: Request<'a>,
+    output: Output<'a>,
+}
+
+fuzz_target!(|input: Input| {
+    let ids = input.output.ids();
+    let asked = Asked {
+        derenderer: &input.server.derenderer(),
+        request: input.request.value(),
+        prompt: input.output.prompt(),
+        ids: &ids,
+        finish_reason: input.output.finish_reason(),
+    };
+    let names = input.server.names();
+    match (asked.whole(), asked.streamed(&input.sizes)) {
+        (Ok(whole), Ok(streamed)) => assert_eq!(whole, streamed, "one-shot and streamed, {names:?}"),
+        (Err(whole), Err(_)) => assert_ne!(whole.kind(), "internal", "{whole}, {names:?}"),
+        (whole, streamed) => panic!("one is refused, {names:?}: {whole:?}\n{streamed:?}"),
+    }
+});
