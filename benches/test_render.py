@@ -53,15 +53,11 @@ def body(messages: list[dict[str, Any]]) -> bytes:
     return json.dumps({"messages": messages}).encode()
 
 
-def fresh(make: Any) -> Iterator[list[dict[str, Any]]]:
-    """Requests that have not been seen before."""
-    return (make(seed=seed) for seed in itertools.count(1))
-
-
 def test_render_short_chat(renderer: Renderer, peer: Any) -> None:
     messages = short_chat()
     assert json.loads(renderer.chat_bytes(body(messages)))["token_ids"] == tokenize(peer, messages)
-    ours, theirs = seconds_each(lambda: renderer.chat_bytes(body(messages)), lambda: tokenize(peer, messages))
+    payload = body(messages)
+    ours, theirs = seconds_each(lambda: renderer.chat_bytes(payload), lambda: tokenize(peer, messages))
     report("render: short chat", ours, theirs, "transformers")
 
 
@@ -80,12 +76,12 @@ def test_render_document(renderer: Renderer, peer: Any) -> None:
 def test_render_growing_conversation(renderer: Renderer, peer: Any) -> None:
     """The last turns of a conversation, one after another: what came before has been seen."""
     messages = growing()
-    lengths = itertools.cycle(range(61, len(messages) + 1, 2))
-    others = itertools.cycle(range(61, len(messages) + 1, 2))
+    parts = [messages[:length] for length in range(61, len(messages) + 1, 2)]
+    bodies = itertools.cycle([body(part) for part in parts])
+    others = itertools.cycle(parts)
     assert json.loads(renderer.chat_bytes(body(messages)))["token_ids"] == tokenize(peer, messages)
     ours, theirs = seconds_each(
-        lambda: renderer.chat_bytes(body(messages[: next(lengths)])),
-        lambda: tokenize(peer, messages[: next(others)]),
+        lambda: renderer.chat_bytes(next(bodies)), lambda: tokenize(peer, next(others))
     )
     report("render: growing conversation, 60 to 100 kB", ours, theirs, "transformers")
 
