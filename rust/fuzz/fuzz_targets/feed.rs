@@ -12,8 +12,8 @@ use libfuzzer_sys::fuzz_target;
 struct Input<'a> {
     server: Server,
     sizes: [u8; 4],
-    request: Request<'a>,
     output: Output<'a>,
+    request: Request<'a>,
 }
 
 fuzz_target!(|input: Input| {

@@ -30,8 +30,8 @@ enum State<'a> {
 struct Input<'a> {
     server: Server,
     state: State<'a>,
-    request: Request<'a>,
     output: Output<'a>,
+    request: Request<'a>,
 }
 
 fn wrap(bytes: &[u8]) -> Value {
