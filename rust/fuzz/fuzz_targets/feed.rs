@@ -3,6 +3,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
+use dragoman_fuzz::calls::native;
 use dragoman_fuzz::client::Asked;
 use dragoman_fuzz::output::{Output, Request};
 use dragoman_fuzz::serving::Server;
@@ -17,7 +18,7 @@ struct Input<'a> {
 }
 
 fuzz_target!(|input: Input| {
-    let ids = input.output.ids();
+    let ids = input.output.ids(&native(input.server));
     let asked = Asked {
         derenderer: &input.server.derenderer(),
         request: input.request.value(),

@@ -3,6 +3,7 @@
 use arbitrary::Arbitrary;
 use serde_json::{Map, Value, json};
 
+use crate::calls::{CALLS, write_with_markers};
 use crate::tokenizer::{EOS, FIRST_MARKER, MARKERS, SIZE};
 
 /// Texts that stand between markers in the forms of calls.
@@ -59,67 +60,14 @@ const FRAGMENTS: &[&str] = &[
     "é😀中",
 ];
 
-/// Whole calls and reasoning in the forms of the families. Markers in them become tokens.
-const CALLS: &[&str] = &[
-    "<think>\nwell\n</think>\n\n",
-    "well</think>",
-    "<tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": \"Oslo\", \"n\": [1, {}]}}\n</tool_call>",
-    "<tool_call>\n<function=get>\n<parameter=city>\nOslo\n</parameter>\n<parameter=n>\n3\n</parameter>\n</function>\n</tool_call>",
-    "<tool_call>get\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n<arg_key>n</arg_key>\n<arg_value>3</arg_value>\n</tool_call>",
-    "<seed:tool_call><function=get><parameter=city>Oslo</parameter></function></seed:tool_call>",
-    "<minimax:tool_call>\n<invoke name=\"get\">\n<parameter name=\"n\">3</parameter>\n</invoke>\n</minimax:tool_call>",
-    "<｜DSML｜function_calls><｜DSML｜invoke name=\"get\"><｜DSML｜parameter name=\"n\" string=\"false\">3</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜function_calls>",
-    "<｜DSML｜tool_calls><｜DSML｜invoke name=\"get\"><｜DSML｜parameter name=\"city\" string=\"true\">O</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜tool_calls>",
-    "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"get\"><steptml:parameter name=\"city\">Oslo</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>",
-    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get<｜tool▁sep｜>{\"city\": \"Oslo\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
-    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get\n```json\n{\"n\": 1}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
-    "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0<|tool_call_argument_begin|>{\"n\": 1}<|tool_call_end|><|tool_calls_section_end|>",
-    "<start_function_call>call:get{city:<escape>Oslo<escape>,n:3,tags:[true]}<end_function_call>",
-    "<|tool_call>call:get{city:<|\"|>Oslo<|\"|>,n:3}<tool_call|>",
-    "[TOOL_CALLS]get[ARGS]{\"city\": \"Oslo\"}",
-    "[TOOL_CALLS][{\"name\": \"get\", \"arguments\": {\"n\": 3}}]",
-    "[THINK]well[/THINK]",
-    "<|channel|>analysis<|message|>well<|end|><|start|>assistant",
-    "<|channel|>commentary to=functions.get <|constrain|>json<|message|>{\"n\": 3}<|call|>",
-    "<|channel|>final<|message|>ok<|return|>",
-    "<|START_THINKING|>well<|END_THINKING|><|START_ACTION|>[{\"tool_call_id\": \"0\", \"tool_name\": \"get\", \"parameters\": {\"n\": 3}}]<|END_ACTION|>",
-    "<|START_RESPONSE|>ok<|END_RESPONSE|>",
-    "<|action_start|><|plugin|>{\"name\": \"get\", \"parameters\": {\"n\": 3}}<|action_end|>",
-    "<|tools_prefix|>[{\"get\": {\"n\": 3}}]<|tools_suffix|>",
-    "<|python_tag|>{\"name\": \"get\", \"parameters\": {\"city\": \"Oslo\"}}; {\"name\": \"set\", \"parameters\": {}}",
-    "<|python_start|>[get(city='Oslo')]<|python_end|>",
-    "<|tool_call_start|>[get(n=3), set(tags=['a'])]<|tool_call_end|>",
-    "<|tool_call|>[{\"name\": \"get\", \"arguments\": {\"n\": 3}}]",
-    "functools[{\"name\": \"get\", \"arguments\": {\"n\": 3}}]",
-    "<tool_calls>[{\"name\": \"get\", \"arguments\": {\"n\": 3}}]</tool_calls>",
-    "<function_calls>get(city=\"Oslo\", n=3)\nset()</function_calls>",
-    "<response>\nok\n</response>",
-    "[{\"name\": \"get\", \"arguments\": {\"city\": \"Oslo\"}}]",
-    "{\"name\": \"get\", \"parameters\": {\"n\": 3}}",
-    "{\"city\": \"Oslo\", \"n\": 3}",
-    "[get(city='Oslo'), set(n=-3)]",
-];
-
-/// The ids of a text in which markers are tokens.
-fn write_with_markers(text: &str, ids: &mut Vec<u32>) {
-    let mut rest = text;
-    while let Some(character) = rest.chars().next() {
-        let marker = (FIRST_MARKER..).zip(MARKERS).find(|(_, marker)| rest.starts_with(**marker));
-        let length = if let Some((id, marker)) = marker {
-            ids.push(id);
-            marker.len()
-        } else {
-            let length = character.len_utf8();
-            ids.extend(rest[..length].bytes().map(u32::from));
-            length
-        };
-        rest = &rest[length..];
-    }
-}
-
 /// A part of an output.
 #[derive(Debug, Arbitrary)]
 enum Piece<'a> {
+    /// A call in the form of the server's parser.
+    Native(u8),
+    /// The first bytes of one.
+    NativeCut(u8, u8),
+    /// A call in any form, or reasoning.
     Call(u8),
     /// The first bytes of a call.
     Cut(u8, u8),
@@ -141,11 +89,12 @@ fn pick<'t>(texts: &[&'t str], number: u8) -> &'t str {
 }
 
 impl Piece<'_> {
-    fn write(&self, ids: &mut Vec<u32>) {
+    fn write(&self, native: &[&str], ids: &mut Vec<u32>) {
         match *self {
+            Self::Native(number) => return write_with_markers(pick(native, number), ids),
             Self::Call(number) => return write_with_markers(pick(CALLS, number), ids),
-            Self::Cut(number, length) => {
-                let call = pick(CALLS, number);
+            Self::NativeCut(number, length) | Self::Cut(number, length) => {
+                let call = pick(if matches!(self, Self::Cut(..)) { CALLS } else { native }, number);
                 let length = call.floor_char_boundary(usize::from(length) % call.len());
                 return write_with_markers(&call[..length], ids);
             }
@@ -153,7 +102,7 @@ impl Piece<'_> {
         }
         let mut bytes = |bytes: &[u8]| ids.extend(bytes.iter().copied().map(u32::from));
         match *self {
-            Self::Call(_) | Self::Cut(..) => {}
+            Self::Native(_) | Self::NativeCut(..) | Self::Call(_) | Self::Cut(..) => {}
             Self::Marker(number) => ids.push(FIRST_MARKER + u32::from(number) % (SIZE - FIRST_MARKER)),
             Self::Spelled(number) => bytes(pick(MARKERS, number).as_bytes()),
             Self::Begun(number, length) => {
@@ -341,11 +290,11 @@ pub struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// The output's ids; never none, which the wire refuses.
+    /// The output's ids, with calls of `native`; never none, which the wire refuses.
     #[must_use]
-    pub fn ids(&self) -> Vec<u32> {
+    pub fn ids(&self, native: &[&str]) -> Vec<u32> {
         let mut ids = Vec::new();
-        self.pieces.iter().for_each(|piece| piece.write(&mut ids));
+        self.pieces.iter().for_each(|piece| piece.write(native, &mut ids));
         if ids.is_empty() {
             ids.push(EOS);
         }
@@ -356,7 +305,7 @@ impl Output<'_> {
     #[must_use]
     pub fn prompt(&self) -> Option<Vec<u32>> {
         let mut ids = vec![u32::from(b'x')];
-        self.prompt.as_ref()?.iter().for_each(|piece| piece.write(&mut ids));
+        self.prompt.as_ref()?.iter().for_each(|piece| piece.write(CALLS, &mut ids));
         Some(ids)
     }
 
