@@ -3,6 +3,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
+use dragoman_fuzz::calls::native;
 use dragoman_fuzz::client::Asked;
 use dragoman_fuzz::output::{Output, Request};
 use dragoman_fuzz::serving::Server;
@@ -12,12 +13,12 @@ use libfuzzer_sys::fuzz_target;
 struct Input<'a> {
     server: Server,
     sizes: [u8; 4],
-    request: Request<'a>,
     output: Output<'a>,
+    request: Request<'a>,
 }
 
 fuzz_target!(|input: Input| {
-    let ids = input.output.ids();
+    let ids = input.output.ids(&native(input.server));
     let asked = Asked {
         derenderer: &input.server.derenderer(),
         request: input.request.value(),

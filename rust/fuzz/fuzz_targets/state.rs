@@ -8,6 +8,7 @@
 use arbitrary::Arbitrary;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
+use dragoman_fuzz::calls::native;
 use dragoman_fuzz::client::Asked;
 use dragoman_fuzz::output::{Json, Output, Request};
 use dragoman_fuzz::serving::Server;
@@ -30,8 +31,8 @@ enum State<'a> {
 struct Input<'a> {
     server: Server,
     state: State<'a>,
-    request: Request<'a>,
     output: Output<'a>,
+    request: Request<'a>,
 }
 
 fn wrap(bytes: &[u8]) -> Value {
@@ -68,7 +69,7 @@ fn state(asked: &Asked<'_>, state: &State<'_>) -> Option<Value> {
 }
 
 fuzz_target!(|input: Input| {
-    let ids = input.output.ids();
+    let ids = input.output.ids(&native(input.server));
     let asked = Asked {
         derenderer: &input.server.derenderer(),
         request: input.request.value(),

@@ -25,6 +25,12 @@ fn call(call: &Value) -> (String, String, String) {
 }
 
 impl Message {
+    /// Whether it holds a call.
+    #[must_use]
+    pub fn has_calls(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
     fn whole(choice: &Value) -> Self {
         let message = &choice["message"];
         Self {

@@ -4,6 +4,7 @@
 //! A target makes well-formed input of the bytes that it gets, so that most runs come past the first check, and
 //! leaves a part of them as they are.
 
+pub mod calls;
 pub mod client;
 pub mod output;
 pub mod request;

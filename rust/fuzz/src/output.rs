@@ -3,6 +3,7 @@
 use arbitrary::Arbitrary;
 use serde_json::{Map, Value, json};
 
+use crate::calls::{CALLS, write_with_markers};
 use crate::tokenizer::{EOS, FIRST_MARKER, MARKERS, SIZE};
 
 /// Texts that stand between markers in the forms of calls.
@@ -62,6 +63,14 @@ const FRAGMENTS: &[&str] = &[
 /// A part of an output.
 #[derive(Debug, Arbitrary)]
 enum Piece<'a> {
+    /// A call in the form of the server's parser.
+    Native(u8),
+    /// The first bytes of one.
+    NativeCut(u8, u8),
+    /// A call in any form, or reasoning.
+    Call(u8),
+    /// The first bytes of a call.
+    Cut(u8, u8),
     /// A marker as its token.
     Marker(u8),
     /// A marker, spelled out.
@@ -80,9 +89,20 @@ fn pick<'t>(texts: &[&'t str], number: u8) -> &'t str {
 }
 
 impl Piece<'_> {
-    fn write(&self, ids: &mut Vec<u32>) {
+    fn write(&self, native: &[&str], ids: &mut Vec<u32>) {
+        match *self {
+            Self::Native(number) => return write_with_markers(pick(native, number), ids),
+            Self::Call(number) => return write_with_markers(pick(CALLS, number), ids),
+            Self::NativeCut(number, length) | Self::Cut(number, length) => {
+                let call = pick(if matches!(self, Self::Cut(..)) { CALLS } else { native }, number);
+                let length = call.floor_char_boundary(usize::from(length) % call.len());
+                return write_with_markers(&call[..length], ids);
+            }
+            _ => {}
+        }
         let mut bytes = |bytes: &[u8]| ids.extend(bytes.iter().copied().map(u32::from));
         match *self {
+            Self::Native(_) | Self::NativeCut(..) | Self::Call(_) | Self::Cut(..) => {}
             Self::Marker(number) => ids.push(FIRST_MARKER + u32::from(number) % (SIZE - FIRST_MARKER)),
             Self::Spelled(number) => bytes(pick(MARKERS, number).as_bytes()),
             Self::Begun(number, length) => {
@@ -200,6 +220,8 @@ fn value(source: &mut arbitrary::Unstructured<'_>, depth: u8) -> arbitrary::Resu
 /// The client's choice of tools.
 #[derive(Debug, Arbitrary)]
 enum Choice {
+    /// There are no tools.
+    Toolless,
     Unsaid,
     Auto,
     Nothing,
@@ -211,7 +233,6 @@ enum Choice {
 #[expect(clippy::struct_excessive_bools, reason = "they are the wire's")]
 #[derive(Debug, Arbitrary)]
 pub struct Request<'a> {
-    tools: Vec<Tool>,
     choice: Choice,
     stop: Option<&'a str>,
     include_stop: bool,
@@ -219,6 +240,7 @@ pub struct Request<'a> {
     include_reasoning: bool,
     skip_special_tokens: bool,
     min_tokens: u8,
+    tools: Vec<Tool>,
 }
 
 impl Request<'_> {
@@ -236,10 +258,15 @@ impl Request<'_> {
         if let Some(stop) = self.stop.filter(|stop| !stop.is_empty()) {
             request["stop"] = json!([stop]);
         }
-        if !self.tools.is_empty() {
-            request["tools"] = self.tools.iter().take(3).map(Tool::value).collect();
+        if !matches!(self.choice, Choice::Toolless) {
+            let mut tools: Vec<Value> = self.tools.iter().take(3).map(Tool::value).collect();
+            if tools.is_empty() {
+                let parameters = [Kind::Text, Kind::Integer, Kind::List];
+                tools.push(Tool { named_get: true, parameters, odd: None }.value());
+            }
+            request["tools"] = tools.into();
             match self.choice {
-                Choice::Unsaid => {}
+                Choice::Toolless | Choice::Unsaid => {}
                 Choice::Auto => request["tool_choice"] = json!("auto"),
                 Choice::Nothing => request["tool_choice"] = json!("none"),
                 Choice::Required => request["tool_choice"] = json!("required"),
@@ -256,17 +283,18 @@ impl Request<'_> {
 /// An output and the prompt before it.
 #[derive(Debug, Arbitrary)]
 pub struct Output<'a> {
-    prompt: Option<Vec<Piece<'a>>>,
-    pieces: Vec<Piece<'a>>,
     cut_by_length: bool,
+    /// First, since what is read of a short input comes first.
+    pieces: Vec<Piece<'a>>,
+    prompt: Option<Vec<Piece<'a>>>,
 }
 
 impl Output<'_> {
-    /// The output's ids; never none, which the wire refuses.
+    /// The output's ids, with calls of `native`; never none, which the wire refuses.
     #[must_use]
-    pub fn ids(&self) -> Vec<u32> {
+    pub fn ids(&self, native: &[&str]) -> Vec<u32> {
         let mut ids = Vec::new();
-        self.pieces.iter().for_each(|piece| piece.write(&mut ids));
+        self.pieces.iter().for_each(|piece| piece.write(native, &mut ids));
         if ids.is_empty() {
             ids.push(EOS);
         }
@@ -277,7 +305,7 @@ impl Output<'_> {
     #[must_use]
     pub fn prompt(&self) -> Option<Vec<u32>> {
         let mut ids = vec![u32::from(b'x')];
-        self.prompt.as_ref()?.iter().for_each(|piece| piece.write(&mut ids));
+        self.prompt.as_ref()?.iter().for_each(|piece| piece.write(CALLS, &mut ids));
         Some(ids)
     }
 

@@ -52,6 +52,12 @@ impl Server {
         (name(tool::NAMES, self.tool), name(reasoning::NAMES, self.reasoning))
     }
 
+    /// The same without a reasoning parser.
+    #[must_use]
+    pub fn without_reasoning(self) -> Self {
+        Self { reasoning: u8::try_from(reasoning::NAMES.len()).unwrap_or(u8::MAX), ..self }
+    }
+
     /// The derenderer.
     ///
     /// # Panics
