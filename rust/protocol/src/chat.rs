@@ -49,7 +49,7 @@ impl<'v, 'a> ChatRequest<'v, 'a> {
         let messages = fields::list(from.required("messages")?, &from.path("messages"))?;
         bounds::count(&from.path("messages"), messages.len(), config.bounds.messages)?;
         for (index, message) in messages.iter().enumerate() {
-            crate::message::check(message, &from.path(&format!("messages.{index}")), &config.bounds)?;
+            crate::message::check(message, index, from, &config.bounds)?;
         }
         let generation = Generation::parse(from, false, &config.bounds)?;
         let tools = from.list("tools")?;

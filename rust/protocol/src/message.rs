@@ -6,8 +6,11 @@ use crate::{Bounds, Error, Fields, Json, Result, bounds, fields, json};
 ///
 /// # Errors
 /// A validation error with the path of the field at fault.
-pub fn check(message: &Json<'_>, path: &str, limits: &Bounds) -> Result<()> {
-    let message = Fields::of(message, path.to_owned())?;
+pub fn check(message: &Json<'_>, index: usize, from: &Fields<'_, '_>, limits: &Bounds) -> Result<()> {
+    if is_plain(message, limits) {
+        return Ok(());
+    }
+    let message = Fields::of(message, from.path(&format!("messages.{index}")))?;
     let role = fields::string(message.required("role")?, &message.path("role"))?;
     bounds::string_bytes(&message.path("role"), role, limits)?;
     match message.some("content") {
@@ -26,6 +29,19 @@ pub fn check(message: &Json<'_>, path: &str, limits: &Bounds) -> Result<()> {
         check_call(call, message.path(&format!("tool_calls.{index}")))?;
     }
     Ok(())
+}
+
+/// Whether a message is a role and a text and nothing else, as most are: those need no path for an error.
+fn is_plain(message: &Json<'_>, limits: &Bounds) -> bool {
+    match message {
+        Json::Object(members) => match members.as_slice() {
+            [(role, Json::Str(name)), (content, Json::Str(_))] => {
+                role == "role" && content == "content" && name.len() <= limits.string_bytes
+            }
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// A tool call of the history. Arguments may be JSON text, an object, empty or null.
