@@ -17,6 +17,7 @@ __all__ = [
     "TemplateBudgetError",
     "Tokenizer",
     "__version__",
+    "choose_parsers",
     "parse_generate_request",
     "request_schemas",
 ]
