@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::sampling::raw;
-use crate::{Error, Fields, Json, Result, SamplingParams, ServingConfig, bounds, fields, json};
+use crate::{Error, Fields, Generation, Json, Result, SamplingParams, ServingConfig, bounds, fields, json};
 
 /// The body of `/inference/v1/generate`, as the render endpoints answer it.
 #[derive(Debug, Serialize)]
@@ -85,6 +85,39 @@ pub fn cache_salt(from: &Fields<'_, '_>) -> Result<Option<String>> {
 }
 
 impl GenerateRequest {
+    /// A rendered request: the prompt, how to go on from it, and what `generation` carries along.
+    #[must_use]
+    pub fn rendered(
+        request_id: String,
+        token_ids: Vec<u32>,
+        sampling_params: SamplingParams,
+        generation: &Generation,
+    ) -> Self {
+        Self {
+            request_id,
+            token_ids,
+            token_offsets: None,
+            assistant_tokens_mask: None,
+            features: None,
+            content_parts: None,
+            sampling_params,
+            model: generation.model.clone(),
+            reasoning_ended: None,
+            reasoning_parser_kwargs: None,
+            // The derenderer reads it from the request itself.
+            return_token_ids: None,
+            output_mode: OutputMode::Tokens,
+            stream: generation.stream,
+            stream_options: generation.stream_options,
+            cache_salt: generation.cache_salt.clone(),
+            priority: generation.priority,
+            // They travel in the sampling parameters' extra_args.
+            kv_transfer_params: None,
+            ec_transfer_params: None,
+            parse_context: None,
+        }
+    }
+
     /// Reads and checks a generate request.
     ///
     /// # Errors

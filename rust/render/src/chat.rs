@@ -104,28 +104,15 @@ impl Renderer {
             None
         };
         let (reasoning_ended, reasoning_parser_kwargs) = self.reasoning(&request, &prompt, &variables)?;
+        let id = Self::request_id(style.id_prefix, request_id, generation.request_id.as_deref());
         Ok(GenerateRequest {
-            request_id: Self::request_id(style.id_prefix, request_id, generation.request_id.as_deref()),
-            token_ids: prompt.ids,
             token_offsets: prompt.offsets.filter(|_| generation.return_token_offsets),
             assistant_tokens_mask: masked.then_some(mask),
-            features: None,
-            content_parts: None,
-            sampling_params,
-            model: generation.model.clone(),
             reasoning_ended: reasoning_ended.filter(|_| style.tells_reasoning),
             reasoning_parser_kwargs,
-            // The derenderer reads it from the request itself.
-            return_token_ids: None,
             output_mode,
-            stream: generation.stream,
-            stream_options: generation.stream_options,
-            cache_salt: generation.cache_salt.clone(),
-            priority: generation.priority,
-            // They travel in the sampling parameters' extra_args.
-            kv_transfer_params: None,
-            ec_transfer_params: None,
             parse_context,
+            ..GenerateRequest::rendered(id, prompt.ids, sampling_params, generation)
         })
     }
 

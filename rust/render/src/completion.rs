@@ -2,7 +2,7 @@
 
 use dragoman_protocol::completion::DEFAULT_MAX_TOKENS;
 use dragoman_protocol::{
-    CompletionRequest, Error, Fields, GenerateRequest, OutputMode, Prompt as Input, Result, bounds, json,
+    CompletionRequest, Error, Fields, GenerateRequest, Prompt as Input, Result, bounds, json,
 };
 
 use crate::Renderer;
@@ -54,27 +54,8 @@ impl Renderer {
             sampling_params.prompt_logprobs = request.logprobs;
         }
         Ok(GenerateRequest {
-            request_id: id,
-            token_ids: prompt.ids,
             token_offsets: prompt.offsets,
-            assistant_tokens_mask: None,
-            features: None,
-            content_parts: None,
-            sampling_params,
-            model: generation.model.clone(),
-            reasoning_ended: None,
-            reasoning_parser_kwargs: None,
-            // The derenderer reads it from the request itself.
-            return_token_ids: None,
-            output_mode: OutputMode::Tokens,
-            stream: generation.stream,
-            stream_options: generation.stream_options,
-            cache_salt: generation.cache_salt.clone(),
-            priority: generation.priority,
-            // They travel in the sampling parameters' extra_args.
-            kv_transfer_params: None,
-            ec_transfer_params: None,
-            parse_context: None,
+            ..GenerateRequest::rendered(id, prompt.ids, sampling_params, generation)
         })
     }
 
