@@ -45,14 +45,14 @@ impl Derenderer {
         let vocabulary = Arc::new(Vocabulary::new(&tokenizer));
         let build = Build { tokenizer: &tokenizer, vocabulary: &vocabulary };
         let parsers = Parsers {
-            reasoning: match named(config.reasoning_parser.as_ref()) {
+            reasoning: match config.reasoning_parser.as_deref() {
                 Some(name) => Some(
                     reasoning::build(name, build)
                         .ok_or_else(|| Error::unknown("reasoning", name, reasoning::NAMES))?,
                 ),
                 None => None,
             },
-            tool: match named(config.tool_call_parser.as_ref()) {
+            tool: match config.tool_call_parser.as_deref() {
                 Some(name) => Some(
                     tool::build(name, build).ok_or_else(|| Error::unknown("tool-call", name, tool::NAMES))?,
                 ),
@@ -63,7 +63,7 @@ impl Derenderer {
         let mut hasher = SipHasher24::new();
         hasher.write_u64(vocabulary.fingerprint());
         for name in [&config.reasoning_parser, &config.tool_call_parser] {
-            hasher.write(named(name.as_ref()).unwrap_or_default().as_bytes());
+            hasher.write(name.as_deref().unwrap_or_default().as_bytes());
             hasher.write_u8(0);
         }
         let detokenizer = Detokenizer::new(Arc::clone(&tokenizer), Arc::clone(&vocabulary));
@@ -343,8 +343,4 @@ pub(crate) fn stop_reason(reason: Option<StopReason>) -> Value {
 /// Seconds since 1970.
 pub(crate) fn now() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-fn named(name: Option<&String>) -> Option<&str> {
-    name.map(String::as_str).filter(|name| !name.is_empty() && *name != "none")
 }

@@ -30,7 +30,10 @@ pub struct ServingConfig {
     pub chat_template_content_format: ContentFormat,
     pub default_chat_template_kwargs: serde_json::Map<String, serde_json::Value>,
     pub trust_request_chat_template: bool,
+    /// A parser's name; `none` is read as the absence of one.
+    #[serde(default, deserialize_with = "parser_name")]
     pub tool_call_parser: Option<String>,
+    #[serde(default, deserialize_with = "parser_name")]
     pub reasoning_parser: Option<String>,
     pub enable_auto_tool_choice: bool,
     /// A generate server without text: what needs a tokenizer is refused.
@@ -53,4 +56,8 @@ impl ServingConfig {
     pub fn model_name(&self) -> &str {
         self.served_model_names.first().map_or("", String::as_str)
     }
+}
+
+fn parser_name<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(from)?.filter(|name| !name.is_empty() && name != "none"))
 }
