@@ -46,6 +46,8 @@ pub struct Plain {
     /// Characters of text that are out: `text_offset` counts them.
     pub characters: u32,
     pub finished: bool,
+    /// Whether the answer stands in the arguments of a call.
+    in_call: bool,
     pub seed: u64,
     /// The last ids, which decide the text of tokens that end inside a character.
     pub context: Vec<u32>,
@@ -85,7 +87,8 @@ impl Pipeline<'_> {
     /// Reads the next ids, and the end where it comes with them.
     pub fn push(&self, choice: &mut Choice, ids: &[u32], finish: Option<Finish<'_>>) -> Step {
         let mut step = Step { shown: Vec::with_capacity(ids.len()), ..Step::default() };
-        let mut run = Run { pipeline: self, events: Events::default(), text: String::new(), fired: None };
+        let events = Events::new(choice.plain.in_call);
+        let mut run = Run { pipeline: self, events, text: String::new(), fired: None };
         // A stop token that the request does not name is known by the stop reason that comes with it.
         let named = match finish {
             Some(Finish { reason: "stop", stop_reason: Some(StopReason::Token(id)) }) => {
@@ -118,6 +121,7 @@ impl Pipeline<'_> {
             run.finish(choice, finish);
             run.note_stop(choice);
         }
+        choice.plain.in_call = run.events.in_call();
         let calls = |index: u32| call_id(choice.plain.seed, index);
         let assembler = Assembler {
             parallel: self.options.parallel,
@@ -274,6 +278,10 @@ impl Split for Answer<'_, '_> {
             self.run.fired = Some(index.and_then(|index| u8::try_from(index).ok()).unwrap_or_default());
             self.finish_tool();
         }
+    }
+
+    fn in_call(&self) -> bool {
+        self.run.events.in_call()
     }
 }
 

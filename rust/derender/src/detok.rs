@@ -73,8 +73,11 @@ impl Detokenizer {
                 state.pending = utf8::incomplete_suffix(&bytes).to_vec();
             }
             Decoding::Generic => {
-                state.window = tail.to_vec();
-                state.known = u8::try_from(tail.len()).unwrap_or(u8::MAX);
+                // Special tokens are no text, and nothing joins on to them.
+                let words = prompt.iter().rev().filter(|&&id| !self.vocabulary.is_special(id));
+                state.window = words.take(SEED).copied().collect();
+                state.window.reverse();
+                state.known = u8::try_from(state.window.len()).unwrap_or(u8::MAX);
             }
         }
         state
@@ -145,7 +148,11 @@ impl Detokenizer {
         if known == state.window.len() {
             return;
         }
-        let decode = |ids: &[u32]| self.tokenizer.decode(ids, false).unwrap_or_default();
+        // Some of the library's decoders cannot do without a token.
+        let decode = |ids: &[u32]| match ids {
+            [] => String::new(),
+            ids => self.tokenizer.decode(ids, false).unwrap_or_default(),
+        };
         let (before, after) = (decode(&state.window[..known]), decode(&state.window));
         let held = state.window.len() - known;
         if after.ends_with('\u{fffd}') && !last && held < WINDOW {

@@ -74,6 +74,8 @@ impl Assembler<'_> {
                 }
                 Event::ToolCallArguments(_) | Event::ToolCallEnd if state.dropping => {}
                 Event::ToolCallEnd => state.complete += 1,
+                // White space before a call is no text, though nothing of the call is told.
+                Event::ToolCallCut => state.blanks.clear(),
                 Event::ToolCallArguments(text) => {
                     let index = state.calls.saturating_sub(1);
                     match delta.calls.last_mut() {

@@ -6,7 +6,9 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Differences, Message, Models, Output, Served, cases, shared, squeezed};
+use support::{
+    Differences, Message, Models, Output, ParserFile, Served, is_wanted, parser_files, shared, squeezed,
+};
 
 /// What is wrong with a case, if anything.
 fn check(case: &Value, served: &Served) -> Result<(), String> {
@@ -97,43 +99,17 @@ fn expected(case: &Value, message: &Message) -> Result<(), String> {
 fn parser_cases_hold_one_shot_and_streamed() {
     let Some(shared) = shared() else { return };
     let differences = Differences::read();
-    let filter = std::env::var("DRAGOMAN_CASES").unwrap_or_default();
     let mut models = Models::default();
-    let mut files: Vec<_> = std::fs::read_dir(shared.join("conformance/derender"))
-        .expect("the data")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
-        .collect();
-    files.sort();
     let mut failures = Vec::new();
     println!("{:55} {:>6} {:>6} {:>8}", "file", "pass", "fail", "differs");
-    for file in files {
-        let name = file.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
-        let parts: Vec<&str> = name.split("__").collect();
-        let [tool, reasoning, _] = parts[..] else { continue };
-        if tool == "wire" || (tool == "none" && reasoning == "none") {
-            continue;
-        }
-        let mut flags = Vec::new();
-        if tool != "none" {
-            flags.extend(["--tool-call-parser", tool, "--enable-auto-tool-choice"]);
-        }
-        if reasoning != "none" {
-            flags.extend(["--reasoning-parser", reasoning]);
-        }
-        let cases = cases(&file);
-        let wanted = |name: &str| filter.split(',').any(|part| name.contains(part));
-        if !cases.iter().any(|case| wanted(case["name"].as_str().unwrap_or_default())) {
-            continue;
-        }
-        let model = cases.first().and_then(|case| case["model"].as_str()).unwrap_or_default();
+    for ParserFile { name, mut cases, flags } in parser_files(&shared) {
+        cases.retain(|case| is_wanted(case["name"].as_str().unwrap_or_default()));
+        let Some(case) = cases.first() else { continue };
+        let model = case["model"].as_str().unwrap_or_default();
         let Some(served) = models.serve(&shared, model, &flags, &json!({})) else { continue };
         let (mut pass, mut fail, mut differs) = (0, 0, 0);
         for case in cases {
             let case_name = case["name"].as_str().unwrap_or_default();
-            if !wanted(case_name) {
-                continue;
-            }
             match check(&case, &served) {
                 Ok(()) => pass += 1,
                 Err(_) if differences.lists(case_name) => differs += 1,
@@ -149,4 +125,9 @@ fn parser_cases_hold_one_shot_and_streamed() {
         println!("{failure}");
     }
     assert!(failures.is_empty(), "{} cases differ from the data", failures.len());
+    let unused = differences.unused(|name| {
+        !["wire__", "none__none__"].iter().any(|start| name.starts_with(start))
+            && !name.contains("prefix_sweep")
+    });
+    assert!(unused.is_empty(), "listed as different, and not: {unused:?}");
 }

@@ -204,13 +204,18 @@ fn check(case: &Case, served: &Served) {
         assert_eq!(Message::of_answer(&output.whole().expect("an answer")), message, "{name} with its end");
         assert_eq!(output.streamed(&[1]).expect("a stream").0, message, "{name} with its end, streamed");
     }
+    if !case.truncations {
+        return;
+    }
+    output.ids.clone_from(&whole);
     output.finish_reason = json!("length");
-    for length in 1..if case.truncations { count } else { 1 } {
+    let streams = [1, 3].map(|size| (size, output.streamed_prefixes(size).expect("a stream")));
+    for length in 1..count {
         output.ids = whole[..length].to_vec();
         let short = Message::of_answer(&output.whole().expect("an answer"));
-        for sizes in [&[1][..], &[3]] {
-            let (streamed, _) = output.streamed(sizes).expect("a stream");
-            assert_eq!(streamed, short, "{name} cut short at {length}, in chunks of {sizes:?}");
+        for (size, streams) in &streams {
+            let streamed = &streams[length - 1];
+            assert_eq!(*streamed, short, "{name} cut short at {length}, in chunks of {size}");
         }
         let finish = if short.stop_reason.is_null() { "length" } else { "stop" };
         assert_eq!(short.finish_reason, finish, "{name} cut short at {length}");

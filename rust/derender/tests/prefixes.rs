@@ -6,15 +6,14 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Differences, Message, Models, Output, cases, shared, squeezed};
+use support::{Differences, Message, Models, Output, ParserFile, is_wanted, parser_files, shared, squeezed};
 
 /// The one answer for a prefix, or what differs between ways to cut it.
-fn answer(output: &Output<'_>) -> Result<Message, String> {
+fn answer(output: &Output<'_>, streamed: [&Message; 2]) -> Result<Message, String> {
     let message = Message::of_answer(&output.whole()?);
-    for sizes in [&[1][..], &[3]] {
-        let (streamed, _) = output.streamed(sizes)?;
-        if streamed != message {
-            return Err(format!("in chunks of {sizes:?}: {streamed:?}\n    but one-shot: {message:?}"));
+    for streamed in streamed {
+        if *streamed != message {
+            return Err(format!("streamed: {streamed:?}\n    but one-shot: {message:?}"));
         }
     }
     if message.finish_reason == json!("length") {
@@ -43,39 +42,23 @@ fn compare(message: &Message, prefix: &Value) -> Result<(), String> {
 fn every_prefix_has_one_answer() {
     let Some(shared) = shared() else { return };
     let differences = Differences::read();
-    let filter = std::env::var("DRAGOMAN_CASES").unwrap_or_default();
     let mut models = Models::default();
-    let mut files: Vec<_> = std::fs::read_dir(shared.join("conformance/derender"))
-        .expect("the data")
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    files.sort();
     let mut failures = Vec::new();
-    for file in files {
-        let name = file.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
-        let [tool, reasoning, _] = name.split("__").collect::<Vec<_>>()[..] else { continue };
-        if tool == "wire" || !filter.split(',').any(|part| name.contains(part)) {
-            continue;
-        }
-        let mut flags = Vec::new();
-        if tool != "none" {
-            flags.extend(["--tool-call-parser", tool, "--enable-auto-tool-choice"]);
-        }
-        if reasoning != "none" {
-            flags.extend(["--reasoning-parser", reasoning]);
-        }
-        for case in cases(&file).into_iter().filter(|case| case["prefixes"].is_array()) {
+    for ParserFile { name, cases, flags } in parser_files(&shared).filter(|file| is_wanted(&file.name)) {
+        for case in cases.iter().filter(|case| case["prefixes"].is_array()) {
             let model = case["model"].as_str().unwrap_or_default();
             let Some(served) = models.serve(&shared, model, &flags, &json!({})) else { break };
-            let case_name = case["name"].as_str().unwrap_or_default();
+            let Some(mut output) = Output::of_case(case, &served) else { continue };
+            let streams = [1, 3].map(|size| output.streamed_prefixes(size).expect("a stream"));
+            let ids = output.ids.clone();
             for prefix in case["prefixes"].as_array().into_iter().flatten() {
-                let Some(mut output) = Output::of_case(&case, &served) else { continue };
                 let length = prefix["n"].as_u64().and_then(|length| usize::try_from(length).ok());
-                output.ids.truncate(length.expect("a length"));
-                let prefix_name = format!("{case_name}/{}", prefix["n"]);
-                let listed = differences.lists(&prefix_name);
-                let result = answer(&output).and_then(|message| match compare(&message, prefix) {
-                    Err(_) if listed => Ok(()),
+                let length = length.expect("a length");
+                output.ids = ids[..length].to_vec();
+                let streamed = [&streams[0][length - 1], &streams[1][length - 1]];
+                let prefix_name = format!("{name}/prefix_sweep/{length}");
+                let result = answer(&output, streamed).and_then(|message| match compare(&message, prefix) {
+                    Err(_) if differences.lists(&prefix_name) => Ok(()),
                     result => result,
                 });
                 if let Err(why) = result {
@@ -88,4 +71,6 @@ fn every_prefix_has_one_answer() {
         println!("{failure}");
     }
     assert!(failures.is_empty(), "{} prefixes differ from the data", failures.len());
+    let unused = differences.unused(|name| name.contains("prefix_sweep"));
+    assert!(unused.is_empty(), "listed as different, and not: {unused:?}");
 }

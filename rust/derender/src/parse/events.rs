@@ -13,21 +13,39 @@ pub enum Event {
     ToolCallArguments(String),
     /// The call is complete: its arguments are whole. A call that is cut never gets this.
     ToolCallEnd,
+    /// A call was cut before it had a name, and its tags are no text.
+    ToolCallCut,
 }
 
 /// Events as they are written; neighbours of one kind are joined.
 #[derive(Debug, Default)]
-pub struct Events(Vec<Event>);
+pub struct Events {
+    list: Vec<Event>,
+    in_call: bool,
+}
 
 impl Events {
+    /// No events, in the arguments of a call or not.
+    #[must_use]
+    pub fn new(in_call: bool) -> Self {
+        Self { list: Vec::new(), in_call }
+    }
+
+    /// Whether the last event of the answer began a call or went on with one.
+    #[must_use]
+    pub fn in_call(&self) -> bool {
+        self.in_call
+    }
+
     /// Text of the answer.
     pub fn content(&mut self, text: &str) {
         if text.is_empty() {
             return;
         }
-        match self.0.last_mut() {
+        self.in_call = false;
+        match self.list.last_mut() {
             Some(Event::Content(before)) => before.push_str(text),
-            _ => self.0.push(Event::Content(text.to_owned())),
+            _ => self.list.push(Event::Content(text.to_owned())),
         }
     }
 
@@ -36,15 +54,16 @@ impl Events {
         if text.is_empty() {
             return;
         }
-        match self.0.last_mut() {
+        match self.list.last_mut() {
             Some(Event::Reasoning(before)) => before.push_str(text),
-            _ => self.0.push(Event::Reasoning(text.to_owned())),
+            _ => self.list.push(Event::Reasoning(text.to_owned())),
         }
     }
 
     /// A call begins.
     pub fn call_start(&mut self, name: &str, id: Option<&str>) {
-        self.0.push(Event::ToolCallStart { name: name.to_owned(), id: id.map(str::to_owned) });
+        self.in_call = true;
+        self.list.push(Event::ToolCallStart { name: name.to_owned(), id: id.map(str::to_owned) });
     }
 
     /// A piece of the arguments.
@@ -52,15 +71,21 @@ impl Events {
         if text.is_empty() {
             return;
         }
-        match self.0.last_mut() {
+        match self.list.last_mut() {
             Some(Event::ToolCallArguments(before)) => before.push_str(text),
-            _ => self.0.push(Event::ToolCallArguments(text.to_owned())),
+            _ => self.list.push(Event::ToolCallArguments(text.to_owned())),
         }
     }
 
     /// The call is complete.
     pub fn call_end(&mut self) {
-        self.0.push(Event::ToolCallEnd);
+        self.in_call = false;
+        self.list.push(Event::ToolCallEnd);
+    }
+
+    /// A call was cut before it had a name.
+    pub fn call_cut(&mut self) {
+        self.list.push(Event::ToolCallCut);
     }
 
     /// A whole call.
@@ -72,6 +97,6 @@ impl Events {
 
     /// Takes all events out.
     pub fn drain(&mut self) -> std::vec::Drain<'_, Event> {
-        self.0.drain(..)
+        self.list.drain(..)
     }
 }

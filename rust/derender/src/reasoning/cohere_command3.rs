@@ -4,7 +4,7 @@
 //! <|START_THINKING|>reasoning<|END_THINKING|><|START_RESPONSE|>answer<|END_RESPONSE|>
 //! ```
 
-use super::framed::Spec;
+use super::framed::{Spec, Trim};
 
 pub const SPEC: Spec = Spec {
     open: &["<|START_THINKING|>"],
@@ -13,5 +13,7 @@ pub const SPEC: Spec = Spec {
     frame_open: &["<|START_RESPONSE|>", "<|START_TEXT|>"],
     frame_close: &["<|END_RESPONSE|>", "<|END_TEXT|>"],
     recurs: true,
+    trim_reasoning: Trim::End,
+    trim_answer: Trim::End,
     ..Spec::NONE
 };

@@ -6,5 +6,4 @@
 
 use super::delimited::{Spec, Unmarked};
 
-pub const SPEC: Spec =
-    Spec { open: "<think>", close: "</think>", interrupt: &[], unmarked: Unmarked::Answer, switch: true };
+pub const SPEC: Spec = Spec { unmarked: Unmarked::Answer, switch: true, ..Spec::THINK };

@@ -5,12 +5,12 @@
 //! reasoning</think>answer
 //! ```
 
-use super::delimited::{Spec, Unmarked};
+use super::delimited::{Again, Spec, Trim};
 
 pub const SPEC: Spec = Spec {
-    open: "<think>",
-    close: "</think>",
     interrupt: &["<｜DSML｜tool_calls>"],
-    unmarked: Unmarked::Reasoning,
     switch: true,
+    again: Again::Reasoning,
+    trim: Trim::End,
+    ..Spec::THINK
 };

@@ -5,11 +5,13 @@
 //! reasoning</think>answer             (the prompt, or the model's habit, opened the block)
 //! ```
 //!
-//! The block is read once: markers in the answer are text of the answer.
+//! What markers in the answer are, [`Again`] says. In the arguments of a call they are the call's.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Opening, ReasoningParser, Split};
+use super::trim::Part;
+pub use super::trim::Trim;
+use super::{Opening, ReasoningParser, Split, pass};
 use crate::parse::{Build, Context, Input, Markers, Segment, Until};
 
 /// What output without any marker is, where the prompt does not tell.
@@ -19,6 +21,17 @@ pub enum Unmarked {
     Reasoning,
     /// The answer, unless the opening marker comes first.
     Answer,
+}
+
+/// What a marker is once the answer has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// Text: the block is read once.
+    Text,
+    /// The closing marker is never text, and dropped; the opening one is text.
+    Dropped,
+    /// The opening marker begins more reasoning, and the closing one is never text.
+    Reasoning,
 }
 
 /// What tells one model of the family from another.
@@ -31,6 +44,22 @@ pub struct Spec {
     pub unmarked: Unmarked,
     /// Whether `enable_thinking: false` in the request means that the answer begins at once.
     pub switch: bool,
+    pub again: Again,
+    /// Which blanks of the reasoning are no text.
+    pub trim: Trim,
+}
+
+impl Spec {
+    /// The tags that most models of the family have.
+    pub const THINK: Self = Self {
+        open: "<think>",
+        close: "</think>",
+        interrupt: &[],
+        unmarked: Unmarked::Reasoning,
+        switch: false,
+        again: Again::Text,
+        trim: Trim::Nothing,
+    };
 }
 
 /// A compiled spec.
@@ -38,6 +67,8 @@ pub struct Delimited {
     spec: Spec,
     /// The opening marker, the closing marker, and the interrupting ones.
     markers: Markers,
+    /// What counts in the answer: the closing marker, and the opening one where it opens more reasoning.
+    answer: Markers,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +84,8 @@ enum Mode {
 pub struct State {
     mode: Mode,
     held: String,
+    /// The reasoning: blanks at its end are text only if it goes on.
+    part: Part,
 }
 
 /// Blanks before the opening marker that are held back.
@@ -67,19 +100,41 @@ impl Delimited {
     pub fn new(spec: Spec, build: Build<'_>) -> Self {
         let mut texts = vec![spec.open, spec.close];
         texts.extend(spec.interrupt);
-        Self { spec, markers: Markers::new(&texts, build) }
+        let answer: &[&str] = match spec.again {
+            Again::Text => &[],
+            Again::Dropped => &[spec.close],
+            Again::Reasoning => &[spec.close, spec.open],
+        };
+        Self { spec, markers: Markers::new(&texts, build), answer: Markers::new(answer, build) }
+    }
+
+    /// Reads the answer up to a marker that opens more reasoning. Whether there is one.
+    fn answer(&self, state: &mut State, input: &mut Input, out: &mut dyn Split) -> bool {
+        loop {
+            let (text, until) = input.until(&self.answer);
+            if !text.is_empty() {
+                out.answer(Segment::Text(text));
+            }
+            match until {
+                Until::Marker(index) if out.in_call() => pass(&self.answer, index, out),
+                Until::Marker(index) if self.answer.text(index) == self.spec.close => {}
+                Until::Marker(_) => {
+                    state.mode = Mode::Reasoning;
+                    return true;
+                }
+                Until::Special { id, text } => out.answer(Segment::Special { id, text: &text }),
+                Until::End => return false,
+            }
+        }
     }
 
     fn run(&self, state: &mut State, input: &mut Input, out: &mut dyn Split) {
         loop {
             match state.mode {
                 Mode::Answer => {
-                    out.answer(Segment::Text(input.rest()));
-                    input.advance(input.rest().len());
-                    if let Some((id, text)) = input.take_special() {
-                        out.answer(Segment::Special { id, text: &text });
+                    if !self.answer(state, input, out) {
+                        return;
                     }
-                    return;
                 }
                 Mode::Start => {
                     // Only what the model writes first can open a block.
@@ -110,21 +165,15 @@ impl Delimited {
                 }
                 Mode::Reasoning => {
                     let (text, until) = input.until(&self.markers);
-                    out.reasoning(text);
+                    out.reasoning(&state.part.text(self.spec.trim, text));
                     match until {
                         // The opening marker inside reasoning, or once more, is no text of it.
-                        Until::Marker(OPEN) | Until::Special { .. } => {}
-                        Until::Marker(CLOSE) => state.mode = Mode::Answer,
-                        Until::Marker(index) => {
-                            state.mode = Mode::Answer;
-                            let text = self.markers.text(index);
-                            match self.markers.special(index) {
-                                Some(id) => out.answer(Segment::Special { id, text }),
-                                None => out.answer(Segment::Text(text)),
-                            }
-                        }
+                        Until::Marker(OPEN) | Until::Special { .. } => continue,
+                        Until::Marker(CLOSE) => {}
+                        Until::Marker(index) => pass(&self.markers, index, out),
                         Until::End => return,
                     }
+                    state.mode = Mode::Answer;
                 }
             }
         }
@@ -151,11 +200,11 @@ impl ReasoningParser for Delimited {
             Opening::Closed => Mode::Answer,
             Opening::Neutral => unmarked,
         };
-        State { mode, held: String::new() }
+        State { mode, held: String::new(), part: Part::default() }
     }
 
     fn feed(&self, state: &mut State, segment: Segment<'_>, out: &mut dyn Split) {
-        if state.mode == Mode::Answer && state.held.is_empty() {
+        if state.mode == Mode::Answer && self.spec.again == Again::Text && state.held.is_empty() {
             out.answer(segment);
             return;
         }

@@ -9,14 +9,14 @@
 //! </response>
 //! ```
 
-use super::framed::{Spec, Unmarked};
+use super::framed::{Spec, Trim, Unmarked};
 
 pub const SPEC: Spec = Spec {
     open: &["<think>"],
     close: &["</think>"],
     frame_open: &["<response>"],
     frame_close: &["</response>"],
-    trims: true,
+    trim_answer: Trim::Both,
     unmarked: Unmarked::Reasoning,
     ..Spec::NONE
 };

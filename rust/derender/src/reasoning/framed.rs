@@ -12,7 +12,9 @@
 use serde::{Deserialize, Serialize};
 
 pub use super::delimited::Unmarked;
-use super::{Opening, ReasoningParser, Split};
+use super::trim::Part;
+pub use super::trim::Trim;
+use super::{Opening, ReasoningParser, Split, pass};
 use crate::parse::{Build, Context, Input, Lead, Markers, Segment, Until, take_lead};
 
 /// What tells one model of the family from another.
@@ -29,8 +31,9 @@ pub struct Spec {
     pub frame_close: &'static [&'static str],
     /// Whether the answer may think again.
     pub recurs: bool,
-    /// Whether blanks next to the markers are no text.
-    pub trims: bool,
+    /// Which blanks next to the markers are no text.
+    pub trim_reasoning: Trim,
+    pub trim_answer: Trim,
     pub unmarked: Unmarked,
     /// Whether `enable_thinking: false` in the request means that the answer begins at once.
     pub switch: bool,
@@ -45,7 +48,8 @@ impl Spec {
         frame_open: &[],
         frame_close: &[],
         recurs: false,
-        trims: false,
+        trim_reasoning: Trim::Nothing,
+        trim_answer: Trim::Nothing,
         unmarked: Unmarked::Answer,
         switch: true,
     };
@@ -80,17 +84,17 @@ enum Mode {
 pub struct State {
     mode: Mode,
     held: String,
-    /// Blanks that are no text if a marker follows.
-    blanks: String,
-    /// Whether text of this part has come.
-    begun: bool,
+    /// The reasoning: blanks at its end are text only if it goes on.
+    reasoning: Part,
+    /// A part of the answer.
+    part: Part,
     /// Whether the answer's frame is open.
     framed: bool,
     /// The frame's closing marker, by its place in the list.
     closer: u8,
 }
 
-/// Blanks that are held back.
+/// Blanks before a marker that are held back.
 const MAX_BLANKS: usize = 64;
 
 impl Framed {
@@ -129,8 +133,7 @@ impl Framed {
 
     fn enter(state: &mut State, mode: Mode) {
         state.mode = mode;
-        state.blanks.clear();
-        state.begun = false;
+        state.part = Part::default();
     }
 
     fn start(&self, state: &mut State, input: &mut Input) -> bool {
@@ -144,22 +147,21 @@ impl Framed {
 
     fn reasoning(&self, state: &mut State, input: &mut Input, out: &mut dyn Split) -> bool {
         let (text, until) = input.until(&self.reasoning);
-        let text = self.trimmed(state, text);
-        out.reasoning(&text);
+        out.reasoning(&state.reasoning.text(self.spec.trim_reasoning, text));
         let (closes, opens) = (self.spec.close.len(), self.spec.open.len());
         let interrupts = self.spec.interrupt.len();
         match until {
             Until::Marker(index) if index < closes => Self::enter(state, Mode::Head),
             Until::Marker(index) if index < closes + opens => {
                 // The opening marker once more is no text where the reasoning begins, and where it is a token.
-                if state.begun && self.reasoning.special(index).is_none() {
-                    out.reasoning(&std::mem::take(&mut state.blanks));
+                if state.reasoning.has_begun() && self.reasoning.special(index).is_none() {
+                    out.reasoning(&state.reasoning.release());
                     out.reasoning(self.reasoning.text(index));
                 }
             }
             Until::Marker(index) if index < closes + opens + interrupts => {
                 Self::enter(state, Mode::Answer);
-                Self::pass(&self.reasoning, index, out);
+                pass(&self.reasoning, index, out);
             }
             Until::Marker(_) => {
                 Self::enter(state, Mode::Answer);
@@ -185,17 +187,21 @@ impl Framed {
 
     fn answer(&self, state: &mut State, input: &mut Input, out: &mut dyn Split) -> bool {
         let (text, until) = input.until(&self.answer);
-        let text = self.trimmed(state, text);
-        out.answer(Segment::Text(&text));
+        out.answer(Segment::Text(&state.part.text(self.spec.trim_answer, text)));
         let (closes, opens) = (self.spec.frame_close.len(), self.spec.frame_open.len());
         match until {
+            // In the arguments of a call it is the call's.
+            Until::Marker(index) if out.in_call() => {
+                Self::release(state, out);
+                pass(&self.answer, index, out);
+            }
             Until::Marker(index) if index >= closes + opens => {
                 state.framed = false;
                 Self::enter(state, Mode::Reasoning);
             }
             Until::Marker(index) if self.answer.special(index).is_some() => {
                 state.framed = index >= closes;
-                state.begun = false;
+                state.part = Part::default();
             }
             Until::Marker(index) if index < closes && state.framed => {
                 state.closer = u8::try_from(index).unwrap_or_default();
@@ -204,7 +210,6 @@ impl Framed {
             Until::Marker(index) => {
                 Self::release(state, out);
                 out.answer(Segment::Text(self.answer.text(index)));
-                state.begun = true;
             }
             Until::Special { id, text } => {
                 Self::release(state, out);
@@ -228,41 +233,12 @@ impl Framed {
         Self::release(state, out);
         out.answer(Segment::Text(self.frame_close.text(usize::from(state.closer))));
         state.mode = Mode::Answer;
-        state.begun = true;
         true
-    }
-
-    /// What of a text can go out: not the blanks at the start of a part, and not yet those at its end.
-    fn trimmed(&self, state: &mut State, text: &str) -> String {
-        if !self.spec.trims {
-            return text.to_owned();
-        }
-        let text = if state.begun { text } else { text.trim_start() };
-        if text.is_empty() {
-            return String::new();
-        }
-        state.begun = true;
-        let mut out = std::mem::take(&mut state.blanks);
-        out.push_str(text);
-        let end = out.trim_end().len();
-        if out.len() - end <= MAX_BLANKS {
-            state.blanks = out.split_off(end);
-        }
-        out
     }
 
     /// Blanks before something else than a marker are text.
     fn release(state: &mut State, out: &mut dyn Split) {
-        out.answer(Segment::Text(&std::mem::take(&mut state.blanks)));
-    }
-
-    /// Passes a marker on to the answer.
-    fn pass(markers: &Markers, index: usize, out: &mut dyn Split) {
-        let text = markers.text(index);
-        match markers.special(index) {
-            Some(id) => out.answer(Segment::Special { id, text }),
-            None => out.answer(Segment::Text(text)),
-        }
+        out.answer(Segment::Text(&state.part.release()));
     }
 }
 
@@ -285,7 +261,14 @@ impl ReasoningParser for Framed {
             (Opening::Neutral, Unmarked::Reasoning) if !off => Mode::Reasoning,
             (Opening::Neutral, _) => Mode::Start,
         };
-        State { mode, held: String::new(), blanks: String::new(), begun: false, framed: false, closer: 0 }
+        State {
+            mode,
+            held: String::new(),
+            reasoning: Part::default(),
+            part: Part::default(),
+            framed: false,
+            closer: 0,
+        }
     }
 
     fn feed(&self, state: &mut State, segment: Segment<'_>, out: &mut dyn Split) {
@@ -297,6 +280,10 @@ impl ReasoningParser for Framed {
     fn finish(&self, state: &mut State, out: &mut dyn Split) {
         let mut input = Input::last(&mut state.held);
         self.run(state, &mut input, out);
+        // Blanks at the end of a call that was cut are the call's.
+        if state.mode == Mode::Answer && out.in_call() {
+            Self::release(state, out);
+        }
     }
 
     fn is_reasoning(&self, state: &State) -> bool {

@@ -8,7 +8,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Opening, ReasoningParser, Split};
+use super::trim::{Part, Trim};
+use super::{Opening, ReasoningParser, Split, pass};
 use crate::parse::{Build, Context, Input, Markers, Segment, Until};
 
 const OPEN: &str = "<|channel>";
@@ -35,6 +36,8 @@ enum Mode {
 pub struct State {
     mode: Mode,
     held: String,
+    /// The thoughts: blanks at their end are text only if another follows.
+    part: Part,
 }
 
 impl Gemma4 {
@@ -63,18 +66,18 @@ impl Gemma4 {
             match state.mode {
                 Mode::Answer if !text.is_empty() => out.answer(Segment::Text(text)),
                 Mode::Answer => {}
-                Mode::Name | Mode::Reasoning => out.reasoning(text),
+                Mode::Name | Mode::Reasoning => out.reasoning(&state.part.text(Trim::End, text)),
             }
             match until {
+                Until::Marker(index) if state.mode == Mode::Answer && out.in_call() => {
+                    pass(&self.markers, index, out);
+                }
                 Until::Marker(index) => match self.markers.text(index) {
                     OPEN => state.mode = Mode::Name,
                     CLOSE => state.mode = Mode::Answer,
-                    text => {
+                    _ => {
                         state.mode = Mode::Answer;
-                        match self.markers.special(index) {
-                            Some(id) => out.answer(Segment::Special { id, text }),
-                            None => out.answer(Segment::Text(text)),
-                        }
+                        pass(&self.markers, index, out);
                     }
                 },
                 Until::Special { id, text } if state.mode == Mode::Answer => {
@@ -96,7 +99,7 @@ impl ReasoningParser for Gemma4 {
 
     fn start(&self, opening: Opening, _context: &Context) -> State {
         let mode = if opening == Opening::Open { Mode::Name } else { Mode::Answer };
-        State { mode, held: String::new() }
+        State { mode, held: String::new(), part: Part::default() }
     }
 
     fn feed(&self, state: &mut State, segment: Segment<'_>, out: &mut dyn Split) {

@@ -5,12 +5,13 @@
 //! Here is my response: answer
 //! ```
 
-use super::framed::Spec;
+use super::framed::{Spec, Trim};
 
 pub const SPEC: Spec = Spec {
     open: &["Here is my thought process:", "Here's my thought process:"],
     close: &["Here is my response:", "Here's my response:"],
     interrupt: &["<|tool_call|>"],
-    trims: true,
+    trim_reasoning: Trim::Both,
+    trim_answer: Trim::Both,
     ..Spec::NONE
 };

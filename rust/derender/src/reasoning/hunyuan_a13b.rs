@@ -9,7 +9,7 @@
 //! </answer>
 //! ```
 
-use super::framed::Spec;
+use super::framed::{Spec, Trim};
 
 pub const SPEC: Spec = Spec {
     open: &["<think>"],
@@ -17,6 +17,7 @@ pub const SPEC: Spec = Spec {
     interrupt: &["<tool_calls>"],
     frame_open: &["<answer>"],
     frame_close: &["</answer>"],
-    trims: true,
+    trim_reasoning: Trim::Both,
+    trim_answer: Trim::Both,
     ..Spec::NONE
 };

@@ -5,12 +5,11 @@
 //! <think>reasoning</think>answer
 //! ```
 
-use super::delimited::{Spec, Unmarked};
+use super::delimited::{Again, Spec};
 
 pub const SPEC: Spec = Spec {
-    open: "<think>",
-    close: "</think>",
     interrupt: &["<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"],
-    unmarked: Unmarked::Reasoning,
     switch: true,
+    again: Again::Dropped,
+    ..Spec::THINK
 };

@@ -7,7 +7,7 @@
 //! answer
 //! ```
 
-use super::delimited::Spec;
+use super::delimited::{Again, Spec};
 use super::qwen3;
 
-pub const SPEC: Spec = qwen3::SPEC;
+pub const SPEC: Spec = Spec { again: Again::Dropped, ..qwen3::SPEC };

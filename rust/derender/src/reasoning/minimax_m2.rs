@@ -7,12 +7,7 @@
 //! answer
 //! ```
 
-use super::delimited::{Spec, Unmarked};
+use super::delimited::{Again, Spec, Trim};
 
-pub const SPEC: Spec = Spec {
-    open: "<think>",
-    close: "</think>",
-    interrupt: &["<minimax:tool_call>"],
-    unmarked: Unmarked::Reasoning,
-    switch: false,
-};
+pub const SPEC: Spec =
+    Spec { interrupt: &["<minimax:tool_call>"], again: Again::Dropped, trim: Trim::End, ..Spec::THINK };

@@ -4,12 +4,13 @@
 //! [THINK]reasoning[/THINK]answer
 //! ```
 
-use super::framed::Spec;
+use super::framed::{Spec, Trim};
 
 pub const SPEC: Spec = Spec {
     open: &["[THINK]"],
     close: &["[/THINK]"],
     interrupt: &["[TOOL_CALLS]"],
     recurs: true,
+    trim_reasoning: Trim::End,
     ..Spec::NONE
 };

@@ -10,7 +10,6 @@
 //! A family implements [`ReasoningParser`]: it gets segments and hands each piece to the [`Split`] as reasoning or
 //! passes it on to the tool parser, special tokens included. The rules are those of [`crate::tool`].
 
-pub mod absorbing;
 mod cohere_command3;
 mod cohere_command4;
 mod deepseek_r1;
@@ -38,11 +37,11 @@ mod qwen3;
 mod seed_oss;
 mod step3;
 mod step3p5;
+mod trim;
 
 use std::sync::Arc;
 
-use crate::parse::{AnyState, Build, Context, Segment, State};
-use absorbing::Absorbing;
+use crate::parse::{AnyState, Build, Context, Markers, Segment, State};
 use delimited::Delimited;
 use framed::Framed;
 use gemma4::Gemma4;
@@ -91,7 +90,7 @@ pub fn build(name: &str, build: Build<'_>) -> Option<Arc<dyn AnyReasoningParser>
         "glm47" => Arc::new(Delimited::new(glm47::SPEC, build)),
         "granite" => Arc::new(Framed::new(granite::SPEC, build)),
         "hunyuan_a13b" => Arc::new(Framed::new(hunyuan_a13b::SPEC, build)),
-        "kimi_k2" => Arc::new(Absorbing::new(kimi_k2::SPEC, build)),
+        "kimi_k2" => Arc::new(Delimited::new(kimi_k2::SPEC, build)),
         "mimo" => Arc::new(Delimited::new(mimo::SPEC, build)),
         "minimax_m2" => Arc::new(Delimited::new(minimax_m2::SPEC, build)),
         "minimax_m2_append_think" => Arc::new(Kept::new(minimax_m2_append_think::SPEC)),
@@ -113,6 +112,17 @@ pub trait Split {
     fn reasoning(&mut self, text: &str);
     /// A piece of the answer, for the tool parser.
     fn answer(&mut self, segment: Segment<'_>);
+    /// Whether the answer stands in the arguments of a call, where no marker of the reasoning counts.
+    fn in_call(&self) -> bool;
+}
+
+/// Passes a marker on to the answer.
+fn pass(markers: &Markers, index: usize, out: &mut dyn Split) {
+    let text = markers.text(index);
+    match markers.special(index) {
+        Some(id) => out.answer(Segment::Special { id, text }),
+        None => out.answer(Segment::Text(text)),
+    }
 }
 
 /// What the end of the prompt leaves to the output.

@@ -5,7 +5,6 @@
 //! answer
 //! ```
 
-use super::delimited::{Spec, Unmarked};
+use super::delimited::Spec;
 
-pub const SPEC: Spec =
-    Spec { open: "<think>", close: "</think>", interrupt: &[], unmarked: Unmarked::Reasoning, switch: false };
+pub const SPEC: Spec = Spec::THINK;

@@ -8,12 +8,6 @@
 //! answer
 //! ```
 
-use super::delimited::{Spec, Unmarked};
+use super::delimited::Spec;
 
-pub const SPEC: Spec = Spec {
-    open: "<think>",
-    close: "</think>",
-    interrupt: &["<tool_call>"],
-    unmarked: Unmarked::Reasoning,
-    switch: true,
-};
+pub const SPEC: Spec = Spec { interrupt: &["<tool_call>"], switch: true, ..Spec::THINK };

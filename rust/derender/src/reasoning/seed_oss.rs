@@ -4,12 +4,13 @@
 //! <seed:think>reasoning</seed:think>answer
 //! ```
 
-use super::delimited::{Spec, Unmarked};
+use super::delimited::{Again, Spec};
 
 pub const SPEC: Spec = Spec {
     open: "<seed:think>",
     close: "</seed:think>",
     interrupt: &["<seed:tool_call>"],
-    unmarked: Unmarked::Reasoning,
     switch: true,
+    again: Again::Dropped,
+    ..Spec::THINK
 };

@@ -6,7 +6,7 @@
 //! answer
 //! ```
 
-use super::delimited::Spec;
+use super::delimited::{Again, Spec, Trim};
 use super::qwen3;
 
-pub const SPEC: Spec = Spec { switch: false, ..qwen3::SPEC };
+pub const SPEC: Spec = Spec { switch: false, again: Again::Dropped, trim: Trim::End, ..qwen3::SPEC };

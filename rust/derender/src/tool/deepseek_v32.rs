@@ -25,5 +25,6 @@ pub const SPEC: Spec = Spec {
     bare: true,
     trim: Trim::Nothing,
     unwraps: true,
+    native_only: true,
     tokens: &["｜DSML｜"],
 };

@@ -23,5 +23,6 @@ pub const SPEC: Spec = Spec {
     bare: true,
     trim: Trim::Nothing,
     unwraps: false,
+    native_only: true,
     tokens: &["<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"],
 };

@@ -24,5 +24,6 @@ pub const SPEC: Spec = Spec {
     bare: true,
     trim: Trim::Nothing,
     unwraps: false,
+    native_only: true,
     tokens: &["<minimax:tool_call>", "</minimax:tool_call>"],
 };

@@ -283,6 +283,7 @@ impl Mistral {
                 }
                 Event::ToolCallArguments(text) => events.arguments(&text),
                 Event::ToolCallEnd => events.call_end(),
+                Event::ToolCallCut => events.call_cut(),
             }
         }
     }

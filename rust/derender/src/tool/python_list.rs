@@ -276,7 +276,14 @@ impl PythonList {
         state.mode = match take_lead(input, &self.close) {
             Lead::Marker(_) => self.closed(),
             Lead::Undecided => return false,
-            Lead::Other => Mode::Text,
+            Lead::Other => {
+                // A marker that was cut is no text.
+                let rest = input.rest().trim_start();
+                if input.is_last() && self.close.begins_with(rest) {
+                    input.advance(input.rest().len());
+                }
+                Mode::Text
+            }
         };
         true
     }

@@ -28,5 +28,6 @@ pub const SPEC: Spec = Spec {
     bare: true,
     trim: Trim::LineBreaks,
     unwraps: false,
+    native_only: true,
     tokens: &["<tool_call>", "</tool_call>"],
 };

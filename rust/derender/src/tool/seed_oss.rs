@@ -13,6 +13,7 @@ use super::tagged::Spec;
 
 pub const SPEC: Spec = Spec {
     wrapper: ["<seed:tool_call>", "</seed:tool_call>"],
+    native_only: false,
     tokens: &["<seed:tool_call>", "</seed:tool_call>"],
     ..qwen3_coder::SPEC
 };

@@ -24,6 +24,7 @@ pub const SPEC: Spec = Spec {
     bare: false,
     trim: Trim::Blanks,
     unwraps: false,
+    native_only: false,
     tokens: &[
         "<｜tool_calls_begin｜>",
         "<｜tool_calls_end｜>",

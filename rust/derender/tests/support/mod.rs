@@ -2,7 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,6 +28,43 @@ pub fn shared() -> Option<PathBuf> {
 pub fn cases(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).expect("a file of cases");
     text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect()
+}
+
+/// A file of cases of one pair of parsers.
+pub struct ParserFile {
+    pub name: String,
+    pub cases: Vec<Value>,
+    /// How the reference was started.
+    pub flags: Vec<String>,
+}
+
+/// The files of `conformance/derender` that have a parser, in the order of their names.
+pub fn parser_files(shared: &Path) -> impl Iterator<Item = ParserFile> {
+    let entries = std::fs::read_dir(shared.join("conformance/derender")).expect("the data");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths.into_iter().filter_map(|path| {
+        let name = path.file_stem()?.to_str()?.to_owned();
+        let [tool, reasoning, _] = name.split("__").collect::<Vec<_>>()[..] else { return None };
+        if tool == "wire" || (tool == "none" && reasoning == "none") {
+            return None;
+        }
+        let mut flags = Vec::new();
+        if tool != "none" {
+            flags.extend(["--tool-call-parser", tool, "--enable-auto-tool-choice"]);
+        }
+        if reasoning != "none" {
+            flags.extend(["--reasoning-parser", reasoning]);
+        }
+        let flags = flags.into_iter().map(str::to_owned).collect();
+        Some(ParserFile { cases: cases(&path), name, flags })
+    })
+}
+
+/// Whether a case is among those that `DRAGOMAN_CASES` names by parts of names between commas, or that names none.
+pub fn is_wanted(name: &str) -> bool {
+    let filter = std::env::var("DRAGOMAN_CASES").unwrap_or_default();
+    filter.split(',').any(|part| name.contains(part))
 }
 
 /// The directory of a model of the shared data; derived ones are written with its own script.
@@ -95,7 +133,7 @@ impl Models {
         &mut self,
         shared: &Path,
         model: &str,
-        flags: &[&str],
+        flags: &[String],
         bounds: &Value,
     ) -> Option<Rc<Served>> {
         let key = format!("{model} {flags:?} {bounds}");
@@ -108,8 +146,8 @@ impl Models {
         });
         let tokenizer = Arc::clone(tokenizer);
         let flag = |name: &str| {
-            let place = flags.iter().position(|flag| *flag == name)?;
-            flags.get(place + 1).map(|value| (*value).to_owned())
+            let place = flags.iter().position(|flag| flag == name)?;
+            flags.get(place + 1).cloned()
         };
         let known = |kind: &str, names: &[&str]| flag(kind).is_none_or(|name| names.contains(&name.as_str()));
         if !known("--tool-call-parser", dragoman_derender::tool::NAMES)
@@ -134,7 +172,7 @@ impl Models {
             "trust_request_chat_template": false,
             "tool_call_parser": flag("--tool-call-parser"),
             "reasoning_parser": flag("--reasoning-parser"),
-            "enable_auto_tool_choice": flags.contains(&"--enable-auto-tool-choice"),
+            "enable_auto_tool_choice": flags.iter().any(|flag| flag == "--enable-auto-tool-choice"),
             "tokens_only": false,
             "bounds": bounds,
         });
@@ -259,9 +297,9 @@ impl<'c> Output<'c> {
         Ok(answer["choices"][0].clone())
     }
 
-    /// The message of a stream in chunks of these sizes; the last size repeats.
+    /// The message of a stream in chunks of these sizes, and the bytes of its largest state; the last size repeats.
     pub fn streamed(&self, sizes: &[usize]) -> Result<(Message, usize), String> {
-        let (mut message, mut state, mut largest) = (Message::default(), Value::Null, 0);
+        let mut stream = Stream::default();
         let mut rest = self.ids.as_slice();
         let mut sizes = sizes.iter();
         let mut size = 1;
@@ -269,30 +307,68 @@ impl<'c> Output<'c> {
             size = *sizes.next().unwrap_or(&size);
             let (now, later) = rest.split_at(size.min(rest.len()));
             rest = later;
-            let mut chunk = json!({"index": 0, "token_ids": now, "finish_reason": null});
+            stream.push(self, now, rest.is_empty())?;
             if rest.is_empty() {
-                chunk["finish_reason"] = self.finish_reason.clone();
-                chunk["stop_reason"] = self.stop_reason.clone();
-            }
-            let mut body = self.common.clone();
-            body.insert("stream".to_owned(), json!(true));
-            body.insert("generate_chunk".to_owned(), json!({"request_id": "r", "choices": [chunk]}));
-            body.insert("stream_state".to_owned(), state);
-            let answer = self.served.derenderer.chat(Value::Object(body).to_string().as_bytes());
-            let answer = answer.map_err(|error| error.to_string())?;
-            let answer: Value = serde_json::from_slice(&answer.body).expect("an answer");
-            message.add(&answer["chunk"]["choices"][0])?;
-            state = answer["stream_state"].clone();
-            largest = largest.max(state.to_string().len());
-            if rest.is_empty() {
-                return Ok((message, largest));
+                return Ok((stream.message, stream.largest));
             }
         }
     }
+
+    /// The messages of all outputs that this one begins with, in chunks of one size, the shortest of one id first.
+    ///
+    /// Streams that begin with the same chunks share them: each chunk is derendered once, and once more as the last.
+    pub fn streamed_prefixes(&self, size: usize) -> Result<Vec<Message>, String> {
+        let mut begun = Stream::default();
+        let mut messages = Vec::with_capacity(self.ids.len());
+        for chunk in self.ids.chunks(size) {
+            for length in 1..=chunk.len() {
+                let mut stream = begun.clone();
+                stream.push(self, &chunk[..length], true)?;
+                messages.push(stream.message);
+            }
+            begun.push(self, chunk, false)?;
+        }
+        Ok(messages)
+    }
 }
 
-/// Deliberate differences from the data: names of cases, or starts of names that end in `*`, with the reasons.
-pub struct Differences(Vec<(String, String)>);
+/// A stream under way, as its client has it.
+#[derive(Debug, Clone, Default)]
+struct Stream {
+    message: Message,
+    state: Value,
+    largest: usize,
+}
+
+impl Stream {
+    /// Derenders the next chunk, `last` with the output's finish reason.
+    fn push(&mut self, output: &Output<'_>, ids: &[Value], last: bool) -> Result<(), String> {
+        let mut chunk = json!({"index": 0, "token_ids": ids, "finish_reason": null});
+        if last {
+            chunk["finish_reason"] = output.finish_reason.clone();
+            chunk["stop_reason"] = output.stop_reason.clone();
+        }
+        let mut body = output.common.clone();
+        body.insert("stream".to_owned(), json!(true));
+        body.insert("generate_chunk".to_owned(), json!({"request_id": "r", "choices": [chunk]}));
+        body.insert("stream_state".to_owned(), self.state.take());
+        let answer = output.served.derenderer.chat(Value::Object(body).to_string().as_bytes());
+        let answer = answer.map_err(|error| error.to_string())?;
+        let answer: Value = serde_json::from_slice(&answer.body).expect("an answer");
+        self.message.add(&answer["chunk"]["choices"][0])?;
+        self.state = answer["stream_state"].clone();
+        self.largest = self.largest.max(self.state.to_string().len());
+        Ok(())
+    }
+}
+
+/// Deliberate differences from the data, each with its reason: names of cases, `*` standing for any characters and
+/// `/FIRST-LAST` at the end for the prefixes of these lengths.
+pub struct Differences {
+    names: Vec<String>,
+    /// Those that stand for a case that differs.
+    used: RefCell<BTreeSet<String>>,
+}
 
 impl Differences {
     /// Reads `tests/conformance/differences.toml`.
@@ -300,22 +376,35 @@ impl Differences {
         let path = root().join("tests/conformance/differences.toml");
         let text = std::fs::read_to_string(path).expect("the list of differences");
         let table: toml::Table = text.parse().expect("a table");
-        let derender = table.get("derender").and_then(toml::Value::as_table).cloned().unwrap_or_default();
-        Self(
-            derender
-                .into_iter()
-                .map(|(name, why)| (name, why.as_str().unwrap_or_default().to_owned()))
-                .collect(),
-        )
+        let derender = table["derender"].as_table().expect("a table");
+        Self { names: derender.keys().cloned().collect(), used: RefCell::default() }
     }
 
-    /// Whether a case is listed.
+    /// Whether a case that differs is listed.
     pub fn lists(&self, name: &str) -> bool {
-        self.0.iter().any(|(pattern, _)| match pattern.split_once('*') {
-            Some((start, end)) => {
-                name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
-            }
-            None => pattern == name,
-        })
+        let found = self.names.iter().find(|pattern| matches(pattern, name));
+        self.used.borrow_mut().extend(found.cloned());
+        found.is_some()
     }
+
+    /// Listed names of a test's own that stood for no case that differs, once all of its cases ran.
+    pub fn unused(&self, is_own: impl Fn(&str) -> bool) -> Vec<&str> {
+        let used = self.used.borrow();
+        let filtered = std::env::var_os("DRAGOMAN_CASES").is_some();
+        let names = self.names.iter().filter(|name| !filtered && is_own(name) && !used.contains(*name));
+        names.map(String::as_str).collect()
+    }
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    if let Some((start, end)) = pattern.split_once('*') {
+        return name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end);
+    }
+    let range =
+        pattern.rsplit_once('/').zip(name.rsplit_once('/')).and_then(|((listed, range), (case, number))| {
+            let (first, last) = range.split_once('-')?;
+            let range = first.parse::<u32>().ok()?..=last.parse().ok()?;
+            Some(listed == case && range.contains(&number.parse().ok()?))
+        });
+    range.unwrap_or(pattern == name)
 }

@@ -153,9 +153,17 @@ impl ToolParser for Tagged {
                 self.give_up(state, events);
                 events.content(&rest);
             }
+            // A call that was cut behind its name.
+            Mode::Named if context.tool(&state.name).is_some() => {
+                state.raw.clear();
+                events.call_start(&state.name, None);
+            }
             // A call that was cut before it had a name, or a wrapper that was cut while it closed: their tags are no
             // text, and neither is half a name.
-            Mode::Outside | Mode::Name | Mode::Named => state.raw.clear(),
+            Mode::Outside | Mode::Name | Mode::Named => {
+                state.raw.clear();
+                events.call_cut();
+            }
             Mode::Inside | Mode::Skip => {
                 state.value.close_object(events);
                 // The model left the closing tags out, or was cut in them: the call is whole.
@@ -170,5 +178,9 @@ impl ToolParser for Tagged {
 
     fn is_opener(&self, id: u32) -> bool {
         self.words.is_opener(id)
+    }
+
+    fn is_native_only(&self) -> bool {
+        self.spec.native_only
     }
 }

@@ -16,7 +16,7 @@ const MAX_NULL: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trim {
     Nothing,
-    /// One line break at each end, where there is one at the beginning.
+    /// One line break, of Unix or Windows, at each end, where there is one at the beginning.
     LineBreaks,
     /// All.
     Blanks,
@@ -125,19 +125,27 @@ impl State {
         if piece.is_empty() {
             return;
         }
-        if !self.begun {
-            self.framed = trim == Trim::LineBreaks && piece.starts_with('\n');
-        }
-        let piece = match trim {
-            _ if self.begun => piece,
-            Trim::Blanks => piece.trim_start(),
-            Trim::LineBreaks | Trim::Nothing => &piece[usize::from(self.framed)..],
-        };
-        self.begun |= trim != Trim::Blanks || !piece.is_empty();
         let mut text = std::mem::take(&mut self.blanks);
         text.push_str(piece);
+        if !self.begun {
+            let lead = match trim {
+                // It may be the first half of a line break.
+                Trim::LineBreaks if text == "\r" => {
+                    self.blanks = text;
+                    return;
+                }
+                Trim::LineBreaks => text.len() - after_line_break(&text).unwrap_or(&text).len(),
+                Trim::Blanks => text.len() - text.trim_start().len(),
+                Trim::Nothing => 0,
+            };
+            text.drain(..lead);
+            self.framed = trim == Trim::LineBreaks && lead > 0;
+            self.begun = trim != Trim::Blanks || !text.is_empty();
+        }
         let mut keep = match trim {
-            Trim::LineBreaks if self.framed => text.strip_suffix('\n').unwrap_or(&text).len(),
+            Trim::LineBreaks if self.framed => {
+                text.strip_suffix('\r').or_else(|| before_line_break(&text)).unwrap_or(&text).len()
+            }
             Trim::LineBreaks | Trim::Nothing => text.len(),
             Trim::Blanks => text.trim_end().len().max(text.len().saturating_sub(MAX_BLANKS)),
         };
@@ -152,7 +160,12 @@ impl State {
     pub fn close(&mut self, trim: Trim, tool: &str, context: &Context, events: &mut Events) {
         let text = std::mem::take(&mut self.text);
         match self.kind {
-            Kind::Text => events.arguments("\""),
+            Kind::Text => {
+                if self.blanks == "\r" {
+                    events.arguments("\\r");
+                }
+                events.arguments("\"");
+            }
             Kind::Whole if is_whole(&text, tool, context) => {
                 self.whole = json(text.trim()).map(|object| (std::mem::take(&mut self.key), object));
             }
@@ -240,8 +253,16 @@ fn trimmed(text: &str, trim: Trim) -> &str {
     match trim {
         Trim::Nothing => text,
         Trim::LineBreaks => {
-            text.strip_prefix('\n').map_or(text, |text| text.strip_suffix('\n').unwrap_or(text))
+            after_line_break(text).map_or(text, |text| before_line_break(text).unwrap_or(text))
         }
         Trim::Blanks => text.trim(),
     }
+}
+
+fn after_line_break(text: &str) -> Option<&str> {
+    text.strip_prefix('\n').or_else(|| text.strip_prefix("\r\n"))
+}
+
+fn before_line_break(text: &str) -> Option<&str> {
+    text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n'))
 }

@@ -29,6 +29,8 @@ pub struct Spec {
     pub trim: Trim,
     /// Whether a single parameter `arguments` or `input` that no schema knows holds all arguments as an object.
     pub unwraps: bool,
+    /// See [`crate::tool::ToolParser::is_native_only`].
+    pub native_only: bool,
     /// Parts of the tags that are tokens of the model. One that is special matches by its id only.
     pub tokens: &'static [&'static str],
 }
