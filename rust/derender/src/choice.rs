@@ -154,9 +154,11 @@ impl Pipeline<'_> {
         if self.options.settles_each_token() {
             return 0;
         }
-        let stops = self.options.stop_ids.iter().chain(&named);
+        let vocabulary = self.detokenizer.vocabulary();
+        // Special tokens, as most stop tokens are, end a run anyway.
+        let stops = self.options.stop_ids.iter().chain(&named).filter(|&&id| !vocabulary.is_special(id));
         let stop = stops.filter_map(|stop| ids.iter().position(|id| id == stop)).min();
-        self.detokenizer.vocabulary().ordinary(&ids[..stop.unwrap_or(ids.len())])
+        vocabulary.ordinary(&ids[..stop.unwrap_or(ids.len())])
     }
 
     /// Settles the finish reason.

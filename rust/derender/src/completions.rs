@@ -3,6 +3,7 @@
 use dragoman_protocol::derender::DerenderRequest;
 use dragoman_protocol::generate_response::{GenerateChoice, GenerateResponse, StopReason};
 use dragoman_protocol::json::{self, Serialized};
+use dragoman_protocol::text::Text;
 use dragoman_protocol::{Error, Json, Result};
 use serde::Serialize;
 use serde_json::Value;
@@ -53,7 +54,7 @@ pub fn whole(
             let logprobs = echo::prepend(derenderer, options, prompt, response, logprobs);
             choices.push(CompletionChoice {
                 index: first_index + number,
-                text: echoed + &step.delta.content,
+                text: Text(echoed + &step.delta.content),
                 logprobs,
                 token_ids: token_ids(options, generated, &step),
                 finish_reason: step.finish_reason,
@@ -100,7 +101,7 @@ struct Completion<'a> {
 #[derive(Serialize)]
 struct CompletionChoice<'a> {
     index: usize,
-    text: String,
+    text: Text,
     logprobs: Value,
     finish_reason: Option<String>,
     stop_reason: Option<StopReason>,
@@ -117,7 +118,7 @@ pub(crate) struct Completions;
 #[derive(Serialize)]
 pub(crate) struct ChunkChoice<'a> {
     index: i64,
-    text: String,
+    text: Text,
     logprobs: Value,
     finish_reason: Option<String>,
     stop_reason: Option<StopReason>,
@@ -140,7 +141,7 @@ impl Endpoint for Completions {
             index: generated.index,
             logprobs: logprobs(derenderer, choice, generated, &step),
             token_ids: token_ids(options, generated, &step),
-            text: echoed + &step.delta.content,
+            text: Text(echoed + &step.delta.content),
             finish_reason: step.finish_reason,
             stop_reason: step.stop_reason,
             prompt_token_ids: prompt_ids,

@@ -1,5 +1,6 @@
 //! Events to the message, or to the next delta of one.
 
+use dragoman_protocol::text::Text;
 use serde::{Deserialize, Serialize};
 
 use crate::parse::{Event, Events};
@@ -127,8 +128,8 @@ impl Delta {
     pub fn into_delta(self, role: bool) -> StreamDelta {
         StreamDelta {
             role: role.then_some("assistant"),
-            reasoning: self.reasoning,
-            content: self.content,
+            reasoning: Text(self.reasoning),
+            content: Text(self.content),
             tool_calls: self.calls.into_iter().flat_map(CallDelta::into_delta).collect(),
         }
     }
@@ -143,17 +144,18 @@ impl Delta {
                     id: Some(id),
                     r#type: Some("function"),
                     index: None,
-                    function: Function { name: Some(name), arguments: Some(call.arguments) },
+                    function: Function { name: Some(name), arguments: Some(Text(call.arguments)) },
                 }),
                 (None, Some(Call { function: Function { arguments: Some(arguments), .. }, .. })) => {
-                    arguments.push_str(&call.arguments);
+                    arguments.0.push_str(&call.arguments);
                 }
                 (None, _) => {}
             }
         }
         let empty = self.content.is_empty() && (!tool_calls.is_empty() || !self.reasoning.is_empty());
-        let content = if empty && (tool_calls.is_empty() || !forced) { None } else { Some(self.content) };
-        let reasoning = Some(self.reasoning).filter(|text| !text.is_empty());
+        let content =
+            if empty && (tool_calls.is_empty() || !forced) { None } else { Some(Text(self.content)) };
+        let reasoning = Some(Text(self.reasoning)).filter(|text| !text.is_empty());
         Message { role: "assistant", content, tool_calls, reasoning, ..Message::default() }
     }
 }
@@ -170,7 +172,7 @@ impl CallDelta {
         });
         let arguments = Some(self.arguments).filter(|text| !text.is_empty()).map(|text| Call {
             index,
-            function: Function { name: None, arguments: Some(text) },
+            function: Function { name: None, arguments: Some(Text(text)) },
             ..Call::default()
         });
         start.into_iter().chain(arguments)
@@ -182,10 +184,10 @@ impl CallDelta {
 pub struct StreamDelta {
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    reasoning: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    content: String,
+    #[serde(skip_serializing_if = "Text::is_empty")]
+    reasoning: Text,
+    #[serde(skip_serializing_if = "Text::is_empty")]
+    content: Text,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call>,
 }
@@ -194,14 +196,14 @@ pub struct StreamDelta {
 #[derive(Debug, Default, Serialize)]
 pub struct Message {
     role: &'static str,
-    content: Option<String>,
+    content: Option<Text>,
     refusal: (),
     annotations: (),
     audio: (),
     function_call: (),
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call>,
-    reasoning: Option<String>,
+    reasoning: Option<Text>,
 }
 
 /// A tool call, or a part of one, as it is written.
@@ -221,5 +223,5 @@ struct Function {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    arguments: Option<String>,
+    arguments: Option<Text>,
 }

@@ -115,13 +115,13 @@ fn ids(text: &[u8]) -> Option<(Vec<u32>, usize)> {
     let mut ids = Vec::with_capacity(memchr::memchr(b']', text)? / 4);
     let mut at = 1 + blanks(&text[1..]);
     loop {
-        let (id, length) = number(&text[at..])?;
+        let Number { id, length, after } = number(&text[at..])?;
         ids.push(id);
         at += length;
-        // As Python and JavaScript write lists.
-        match text.get(at..at + 2) {
-            Some([b',', b' ']) => at += 2,
-            Some([b',', b'0'..=b'9']) => at += 1,
+        match after {
+            // As Python and JavaScript write lists.
+            [b',', b' '] => at += 2,
+            [b',', b'0'..=b'9'] => at += 1,
             _ => {
                 at += blanks(&text[at..]);
                 match text.get(at)? {
@@ -139,27 +139,36 @@ fn blanks(text: &[u8]) -> usize {
     text.iter().take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t')).count()
 }
 
-/// The integer that `text` begins with, and its length of at most 7 digits. Eight bytes are looked at in one word, so
-/// that the time does not depend on how many of them are digits.
-fn number(text: &[u8]) -> Option<(u32, usize)> {
-    let bytes = text.first_chunk().copied().unwrap_or_else(|| {
+/// An integer of at most 7 digits, and the two bytes behind it, zeros where they were not looked at.
+#[derive(Debug, PartialEq)]
+struct Number {
+    id: u32,
+    length: usize,
+    after: [u8; 2],
+}
+
+/// The integer that `text` begins with. Eight bytes are looked at in one word, so that the time does not depend on how
+/// many of them are digits.
+fn number(text: &[u8]) -> Option<Number> {
+    let word = u64::from_le_bytes(text.first_chunk().copied().unwrap_or_else(|| {
         let mut bytes = [0; 8];
         bytes[..text.len()].copy_from_slice(text);
         bytes
-    });
+    }));
     // Digits become 0 to 9. The highest bit of the sum's bytes, up to the first that is no digit, tells what is none.
-    let values = u64::from_le_bytes(bytes) ^ 0x3030_3030_3030_3030;
+    let values = word ^ 0x3030_3030_3030_3030;
     let others = (values.wrapping_add(0x7676_7676_7676_7676) | values) & 0x8080_8080_8080_8080;
-    let length = others.trailing_zeros() / 8;
-    if !(1..8).contains(&length) || (bytes[0] == b'0' && length > 1) {
+    let bits = others.trailing_zeros() & !7;
+    if !(8..64).contains(&bits) || (values.to_le_bytes()[0] == 0 && bits > 8) {
         return None;
     }
     // The digits move to the end of the word, behind zeros; then neighbours join: to pairs, fours and eight.
-    let digits = values << (64 - 8 * length);
+    let digits = values << (64 - bits);
     let pairs = (digits.wrapping_mul(10 * 256 + 1) >> 8) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(100 * 65_536 + 1) >> 16) & 0x0000_ffff_0000_ffff;
-    let eight = fours.wrapping_mul((10_000 << 32) + 1) >> 32;
-    u32::try_from(eight).ok().map(|number| (number, length as usize))
+    let [.., a, b, c, d] = fours.wrapping_mul((10_000 << 32) + 1).to_le_bytes();
+    let [after, next, ..] = (word >> bits).to_le_bytes();
+    Some(Number { id: u32::from_le_bytes([a, b, c, d]), length: (bits / 8) as usize, after: [after, next] })
 }
 
 #[cfg(test)]
@@ -175,8 +184,13 @@ mod tests {
         }));
         for text in texts.map(|number| number.to_string()) {
             for tail in ["", ",", "]", ", 12345678", "}]}:::::", "e5", "\u{ff}"] {
-                let expected = (text.len() < 8).then(|| (text.parse().expect("a number"), text.len()));
-                assert_eq!(number(format!("{text}{tail}").as_bytes()), expected, "{text}{tail}");
+                let mut bytes = format!("{text}{tail}").into_bytes();
+                let found = number(&bytes);
+                bytes.resize(16, 0);
+                let after =
+                    if text.len() == 7 { [bytes[7], 0] } else { [bytes[text.len()], bytes[text.len() + 1]] };
+                let expected = Number { id: text.parse().expect("a number"), length: text.len(), after };
+                assert_eq!(found, (text.len() < 8).then_some(expected), "{text}{tail}");
             }
         }
         for text in ["", "-1", "01", "12345678", "/", ":", " 1", "x"] {

@@ -19,6 +19,7 @@ pub mod message;
 pub mod sampling;
 pub mod schema;
 pub mod structured_outputs;
+pub mod text;
 
 pub use body::Body;
 pub use bounds::Bounds;

@@ -1,5 +1,6 @@
 //! A JSON text that arrives in pieces: where it ends, and whether it is one, with a state of a few bytes.
 
+use dragoman_protocol::text::plain;
 use serde::{Deserialize, Serialize};
 
 /// Nesting that is followed; deeper values are refused as malformed.
@@ -248,17 +249,6 @@ enum Step {
     Taken,
     Again,
     Refused,
-}
-
-/// How many bytes stand before the first that means something inside a string: a quote, a backslash or a control
-/// character. It looks at whole blocks first, which the compiler does in a few instructions each.
-fn plain(bytes: &[u8]) -> usize {
-    const BLOCK: usize = 16;
-    let counts = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    let is_plain = |block: &&[u8]| !block.iter().fold(false, |any, &byte| any | counts(byte));
-    let whole = bytes.chunks_exact(BLOCK).take_while(is_plain).count() * BLOCK;
-    let rest = &bytes[whole..];
-    whole + rest.iter().position(|&byte| counts(byte)).unwrap_or(rest.len())
 }
 
 /// The JSON escape of a control character.
