@@ -7,12 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 
-def seconds_each(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int = 15) -> tuple[float, float]:
+def seconds_each(
+    ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int = 15, seconds: float = 0.05
+) -> tuple[float, float]:
     """Seconds of one call of each in its best round: other work on the machine only ever adds to a round.
 
-    Calls are repeated until a round takes a twentieth of a second.
+    Calls are repeated until a round takes `seconds`.
     """
-    counts = [_repeats(call) for call in (ours, theirs)]
+    counts = [_repeats(call, seconds) for call in (ours, theirs)]
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         for call, count, found in zip((ours, theirs), counts, times, strict=True):
@@ -23,11 +25,11 @@ def seconds_each(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int
     return min(times[0]), min(times[1])
 
 
-def _repeats(call: Callable[[], Any]) -> int:
+def _repeats(call: Callable[[], Any], seconds: float) -> int:
     call()
     begin = time.perf_counter()
     call()
-    return max(1, int(0.05 / max(time.perf_counter() - begin, 1e-7)))
+    return max(1, int(seconds / max(time.perf_counter() - begin, 1e-7)))
 
 
 def report(name: str, ours: float, theirs: float, peer: str) -> float:

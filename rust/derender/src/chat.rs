@@ -2,12 +2,16 @@
 
 use dragoman_protocol::Result;
 use dragoman_protocol::derender::{DerenderRequest, refuse_empty};
-use dragoman_protocol::generate_response::{GenerateChoice, GenerateResponse, TokenLogProbs};
+use dragoman_protocol::generate_response::{GenerateChoice, GenerateResponse, StopReason, TokenLogProbs};
+use dragoman_protocol::json::{self, Serialized};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::choice::{Choice, Pipeline, Step};
-use crate::derenderer::{Derenderer, Streamed, chunk_usage, finish, now, passed, prompt, seed, stop_reason};
+use crate::derenderer::{Derenderer, finish, now, passed, prompt, seed};
+use crate::message::{Message, StreamDelta};
 use crate::options::Options;
+use crate::stream::{Endpoint, New};
 use crate::{logprobs, usage};
 
 /// The answer to a whole response.
@@ -20,7 +24,7 @@ pub fn whole(
     response: &GenerateResponse<'_, '_>,
     options: &Options,
     body: &[u8],
-) -> Result<Value> {
+) -> Result<Vec<u8>> {
     refuse_empty(response)?;
     let prompt = prompt(request, response, 0);
     let prompt_tokens = prompt_tokens(request, response, prompt);
@@ -35,91 +39,95 @@ pub fn whole(
         completion_tokens += i64::try_from(generated.token_ids.len()).unwrap_or(i64::MAX);
         let logprobs = logprobs(derenderer, &mut choice, generated, &step);
         let token_ids = token_ids(options, generated, &step);
-        choices.push(json!({
-            "index": generated.index,
-            "message": step.delta.into_message(options.is_forced()),
-            "logprobs": logprobs,
-            "finish_reason": step.finish_reason,
-            "stop_reason": stop_reason(step.stop_reason),
-            "token_ids": token_ids,
-            "routed_experts": passed(generated.routed_experts),
-        }));
+        choices.push(ChatChoice {
+            index: generated.index,
+            message: step.delta.into_message(options.is_forced()),
+            logprobs,
+            finish_reason: step.finish_reason,
+            stop_reason: step.stop_reason,
+            token_ids,
+            routed_experts: passed(generated.routed_experts),
+        });
     }
     let cached = response.usage.and_then(|usage| usage.cached_tokens);
-    let prompt_ids = if options.return_token_ids && !prompt.is_empty() { json!(prompt) } else { Value::Null };
-    Ok(json!({
-        "id": id(response.request_id, body),
-        "object": "chat.completion",
-        "created": now(),
-        "model": derenderer.model(request),
-        "choices": choices,
-        "service_tier": null,
-        "system_fingerprint": null,
-        "usage": usage::usage(prompt_tokens, completion_tokens, cached),
-        "prompt_logprobs": passed(response.prompt_logprobs),
-        "prompt_token_ids": prompt_ids,
-        "prompt_text": null,
-        "kv_transfer_params": passed(response.kv_transfer_params),
-        "ec_transfer_params": passed(response.ec_transfer_params),
-        "metrics": passed(response.metrics),
-    }))
+    json::to_bytes(&ChatCompletion {
+        id: id(response.request_id, body),
+        object: "chat.completion",
+        created: now(),
+        model: derenderer.model(request),
+        choices,
+        service_tier: (),
+        system_fingerprint: (),
+        usage: usage::usage(prompt_tokens, completion_tokens, cached),
+        prompt_logprobs: passed(response.prompt_logprobs),
+        prompt_token_ids: Some(prompt).filter(|ids| options.return_token_ids && !ids.is_empty()),
+        prompt_text: (),
+        kv_transfer_params: passed(response.kv_transfer_params),
+        ec_transfer_params: passed(response.ec_transfer_params),
+        metrics: passed(response.metrics),
+    })
 }
 
-/// The answer to a chunk of a stream: the client's chunk, and the state for the next one.
-///
-/// # Errors
-/// A state that has grown too long.
-pub fn chunk(
-    derenderer: &Derenderer,
-    request: &DerenderRequest<'_, '_>,
-    chunk: &GenerateResponse<'_, '_>,
-    options: &Options,
-    streamed: Streamed,
-) -> Result<Value> {
-    let mut choices = Vec::new();
-    let mut prompt_ids = Value::Null;
-    let state = match (streamed, chunk.choices.first()) {
-        (Streamed::Passed(state), _) => state,
-        (Streamed::Read(_), None) => Value::Null,
-        (Streamed::Read(read), Some(generated)) => {
-            let (mut choice, step) = *read;
-            let role = !std::mem::replace(&mut choice.plain.role_sent, true);
-            let prompt = prompt(request, chunk, 0);
-            if role && options.return_token_ids && !prompt.is_empty() {
-                prompt_ids = json!(prompt);
-            }
-            let logprobs = logprobs(derenderer, &mut choice, generated, &step);
-            let token_ids = token_ids(options, generated, &step);
-            choices.push(json!({
-                "index": generated.index,
-                "delta": step.delta.into_delta(role),
-                "logprobs": logprobs,
-                "finish_reason": step.finish_reason,
-                "stop_reason": stop_reason(step.stop_reason),
-                "token_ids": token_ids,
-            }));
-            derenderer.write_state(&choice, chunk, options, "chat")?
+/// The answer to a whole response, as it is written.
+#[derive(Serialize)]
+struct ChatCompletion<'a> {
+    id: String,
+    object: &'static str,
+    created: u64,
+    model: &'a str,
+    choices: Vec<ChatChoice<'a>>,
+    service_tier: (),
+    system_fingerprint: (),
+    usage: usage::Counts,
+    prompt_logprobs: Option<Serialized<'a, 'a>>,
+    prompt_token_ids: Option<&'a [u32]>,
+    prompt_text: (),
+    kv_transfer_params: Option<Serialized<'a, 'a>>,
+    ec_transfer_params: Option<Serialized<'a, 'a>>,
+    metrics: Option<Serialized<'a, 'a>>,
+}
+
+#[derive(Serialize)]
+struct ChatChoice<'a> {
+    index: i64,
+    message: Message,
+    logprobs: Value,
+    finish_reason: Option<String>,
+    stop_reason: Option<StopReason>,
+    token_ids: Option<Vec<u32>>,
+    routed_experts: Option<Serialized<'a, 'a>>,
+}
+
+/// Chunks of `chat.completion.chunk`.
+pub(crate) struct Chat;
+
+/// A choice of a chunk, as it is written.
+#[derive(Serialize)]
+pub(crate) struct ChunkChoice {
+    index: i64,
+    delta: StreamDelta,
+    logprobs: Value,
+    finish_reason: Option<String>,
+    stop_reason: Option<StopReason>,
+    token_ids: Option<Vec<u32>>,
+}
+
+impl Endpoint for Chat {
+    const NAME: &'static str = "chat";
+    const OBJECT: &'static str = "chat.completion.chunk";
+    const BESIDE: bool = true;
+    type Choice<'a> = ChunkChoice;
+
+    fn choice(new: New<'_>, choice: &mut Choice) -> ChunkChoice {
+        let New { derenderer, options, generated, step, first, .. } = new;
+        ChunkChoice {
+            index: generated.index,
+            logprobs: logprobs(derenderer, choice, generated, &step),
+            token_ids: token_ids(options, generated, &step),
+            delta: step.delta.into_delta(first),
+            finish_reason: step.finish_reason,
+            stop_reason: step.stop_reason,
         }
-    };
-    let mut answer = json!({
-        "id": id(chunk.request_id, b"chunk"),
-        "object": "chat.completion.chunk",
-        "created": now(),
-        "model": derenderer.model(request),
-        "choices": choices,
-        "system_fingerprint": null,
-        "usage": chunk_usage(request, chunk),
-        "prompt_token_ids": prompt_ids,
-        "metrics": passed(chunk.metrics),
-    });
-    drop_nulls(&mut answer);
-    Ok(json!({"chunk": answer, "stream_state": state}))
-}
-
-/// Streams leave out what is null, but for a choice's finish reason and the like, which clients look for.
-fn drop_nulls(answer: &mut Value) {
-    if let Value::Object(members) = answer {
-        members.retain(|_, value| !value.is_null());
     }
 }
 
@@ -139,12 +147,16 @@ fn prompt_tokens(
 }
 
 /// The ids of a choice that the client may see, where it asked for ids. Hidden reasoning hides its ids too.
-pub(crate) fn token_ids(options: &Options, generated: &GenerateChoice<'_, '_>, step: &Step) -> Value {
+pub(crate) fn token_ids(
+    options: &Options,
+    generated: &GenerateChoice<'_, '_>,
+    step: &Step,
+) -> Option<Vec<u32>> {
     if !options.return_token_ids || (!options.include_reasoning && options.reasoning.is_some()) {
-        return Value::Null;
+        return None;
     }
     let shown = generated.token_ids.iter().zip(&step.shown).filter(|&(_, &shown)| shown).map(|(&id, _)| id);
-    json!(shown.collect::<Vec<u32>>())
+    Some(shown.collect())
 }
 
 fn logprobs(

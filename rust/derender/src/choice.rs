@@ -96,17 +96,26 @@ impl Pipeline<'_> {
             }
             _ => None,
         };
-        for (index, &id) in ids.iter().enumerate() {
+        let mut rest = ids;
+        while let Some((&id, after)) = rest.split_first() {
             if choice.plain.stopped.is_some() {
-                step.shown.push(false);
-                continue;
+                break;
             }
             if let Some(held) = choice.plain.held_id.take() {
                 run.token(choice, held);
             }
+            let ordinary = self.ordinary(rest, named);
+            if ordinary > 0 {
+                let (now, later) = rest.split_at(ordinary);
+                self.detokenizer.push_all(&mut choice.plain.detok, now, &mut run.text);
+                step.shown.resize(step.shown.len() + now.len(), true);
+                choice.plain.tokens = choice.plain.tokens.saturating_add(count(now));
+                rest = later;
+                continue;
+            }
             step.shown.push(self.is_shown(choice));
             choice.plain.tokens = choice.plain.tokens.saturating_add(1);
-            let last_named = named == Some(id) && index + 1 == ids.len();
+            let last_named = named == Some(id) && after.is_empty();
             if !self.options.include_stop && (last_named || self.options.stop_ids.contains(&id)) {
                 run.flush_text(choice);
                 choice.plain.held_id = Some(id);
@@ -114,7 +123,9 @@ impl Pipeline<'_> {
                 run.token(choice, id);
             }
             run.note_stop(choice);
+            rest = after;
         }
+        step.shown.resize(ids.len(), false);
         run.flush_text(choice);
         run.note_stop(choice);
         if let Some(finish) = finish.filter(|_| !choice.plain.finished && choice.plain.stopped.is_none()) {
@@ -140,6 +151,18 @@ impl Pipeline<'_> {
             self.end(choice, finish, &mut step);
         }
         step
+    }
+
+    /// How many of the ids, from the first on, are text and nothing else, so that they can be read at once.
+    fn ordinary(&self, ids: &[u32], named: Option<u32>) -> usize {
+        if self.options.settles_each_token() {
+            return 0;
+        }
+        let vocabulary = self.detokenizer.vocabulary();
+        // Special tokens, as most stop tokens are, end a run anyway.
+        let stops = self.options.stop_ids.iter().chain(&named).filter(|&&id| !vocabulary.is_special(id));
+        let stop = stops.filter_map(|stop| ids.iter().position(|id| id == stop)).min();
+        vocabulary.ordinary(&ids[..stop.unwrap_or(ids.len())])
     }
 
     /// Settles the finish reason.
@@ -193,8 +216,7 @@ impl Run<'_> {
             }
         }
         detokenizer.push(&mut choice.plain.detok, id, &mut self.text);
-        // Stop strings and hidden reasoning are settled token by token; otherwise a chunk's text is read at once.
-        if !options.stops.is_empty() || !options.include_reasoning {
+        if options.settles_each_token() {
             self.flush_text(choice);
         }
     }
@@ -269,6 +291,9 @@ impl Split for Answer<'_, '_> {
             self.tool_segment(segment);
             return;
         };
+        if options.stops.is_empty() {
+            return self.tool_segment(segment);
+        }
         let exempt = self.plain.tokens <= options.min_tokens && options.min_tokens > 0;
         let mut out = String::new();
         let met = options.stops.push(&mut self.plain.stop, text, exempt, &mut out);
@@ -353,6 +378,10 @@ impl Choice {
         };
         rest.is_empty().then_some(Self { plain, reasoning, tool })
     }
+}
+
+fn count(ids: &[u32]) -> u32 {
+    u32::try_from(ids.len()).unwrap_or(u32::MAX)
 }
 
 /// The id of a choice's tool call.

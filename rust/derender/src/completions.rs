@@ -1,14 +1,18 @@
 //! The answers of `/v1/completions/derender`.
 
 use dragoman_protocol::derender::DerenderRequest;
-use dragoman_protocol::generate_response::{GenerateChoice, GenerateResponse};
-use dragoman_protocol::{Error, Result};
-use serde_json::{Value, json};
+use dragoman_protocol::generate_response::{GenerateChoice, GenerateResponse, StopReason};
+use dragoman_protocol::json::{self, Serialized};
+use dragoman_protocol::text::Text;
+use dragoman_protocol::{Error, Json, Result};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::chat::{id, shown, token_ids};
 use crate::choice::{Choice, Pipeline, Step};
-use crate::derenderer::{Derenderer, Streamed, chunk_usage, finish, now, passed, prompt, seed, stop_reason};
+use crate::derenderer::{Derenderer, finish, now, passed, prompt, seed};
 use crate::options::Options;
+use crate::stream::{Endpoint, New};
 use crate::{echo, logprobs, usage};
 
 /// The answer to whole responses, one for each prompt; their choices are numbered through.
@@ -21,7 +25,7 @@ pub fn whole(
     responses: &[GenerateResponse<'_, '_>],
     options: &Options,
     body: &[u8],
-) -> Result<Value> {
+) -> Result<Vec<u8>> {
     check_lengths(request, responses)?;
     let (mut choices, mut prompt_tokens, mut completion_tokens, mut cached) = (Vec::new(), 0i64, 0i64, None);
     let mut first_index = 0;
@@ -48,85 +52,101 @@ pub fn whole(
             choice.plain.characters = u32::try_from(echoed.chars().count()).unwrap_or(u32::MAX);
             let logprobs = logprobs(derenderer, &mut choice, generated, &step);
             let logprobs = echo::prepend(derenderer, options, prompt, response, logprobs);
-            let prompt_ids =
-                if options.return_token_ids && !prompt.is_empty() { json!(prompt) } else { Value::Null };
-            choices.push(json!({
-                "index": first_index + number,
-                "text": echoed + &step.delta.content,
-                "logprobs": logprobs,
-                "finish_reason": step.finish_reason,
-                "stop_reason": stop_reason(step.stop_reason.clone()),
-                "token_ids": token_ids(options, generated, &step),
-                "prompt_logprobs": passed(response.prompt_logprobs),
-                "prompt_token_ids": prompt_ids,
-                "routed_experts": passed(generated.routed_experts),
-            }));
+            choices.push(CompletionChoice {
+                index: first_index + number,
+                text: Text(echoed + &step.delta.content),
+                logprobs,
+                token_ids: token_ids(options, generated, &step),
+                finish_reason: step.finish_reason,
+                stop_reason: step.stop_reason,
+                prompt_logprobs: passed(response.prompt_logprobs),
+                prompt_token_ids: Some(prompt).filter(|ids| options.return_token_ids && !ids.is_empty()),
+                routed_experts: passed(generated.routed_experts),
+            });
         }
         first_index += response.choices.len();
     }
     let first = responses.first();
-    Ok(json!({
-        "id": id(first.and_then(|response| response.request_id), body),
-        "object": "text_completion",
-        "created": now(),
-        "model": derenderer.model(request),
-        "choices": choices,
-        "service_tier": null,
-        "system_fingerprint": null,
-        "usage": usage::usage(prompt_tokens, completion_tokens, cached),
-        "kv_transfer_params": transfer(responses, |response| passed(response.kv_transfer_params)),
-        "ec_transfer_params": transfer(responses, |response| passed(response.ec_transfer_params)),
-        "metrics": if responses.len() == 1 { passed(first.and_then(|response| response.metrics)) } else { Value::Null },
-    }))
+    json::to_bytes(&Completion {
+        id: id(first.and_then(|response| response.request_id), body),
+        object: "text_completion",
+        created: now(),
+        model: derenderer.model(request),
+        choices,
+        service_tier: (),
+        system_fingerprint: (),
+        usage: usage::usage(prompt_tokens, completion_tokens, cached),
+        kv_transfer_params: transfer(responses, |response| response.kv_transfer_params),
+        ec_transfer_params: transfer(responses, |response| response.ec_transfer_params),
+        metrics: first.filter(|_| responses.len() == 1).and_then(|response| passed(response.metrics)),
+    })
 }
 
-/// The answer to a chunk of a stream: the client's chunk, and the state for the next one.
-///
-/// # Errors
-/// A state that has grown too long.
-pub fn chunk(
-    derenderer: &Derenderer,
-    request: &DerenderRequest<'_, '_>,
-    chunk: &GenerateResponse<'_, '_>,
-    options: &Options,
-    streamed: Streamed,
-) -> Result<Value> {
-    let mut choices = Vec::new();
-    let state = match (streamed, chunk.choices.first()) {
-        (Streamed::Passed(state), _) => state,
-        (Streamed::Read(_), None) => Value::Null,
-        (Streamed::Read(read), Some(generated)) => {
-            let (mut choice, step) = *read;
-            let first = !std::mem::replace(&mut choice.plain.role_sent, true);
-            let prompt = prompt(request, chunk, 0);
-            let echoed = if first { echo::text(derenderer, options, prompt) } else { String::new() };
-            let length = u32::try_from(echoed.chars().count()).unwrap_or(u32::MAX);
-            choice.plain.characters = choice.plain.characters.saturating_add(length);
-            let logprobs = logprobs(derenderer, &mut choice, generated, &step);
-            let prompt_ids = first && options.return_token_ids && !prompt.is_empty();
-            choices.push(json!({
-                "index": generated.index,
-                "text": echoed + &step.delta.content,
-                "logprobs": logprobs,
-                "finish_reason": step.finish_reason,
-                "stop_reason": stop_reason(step.stop_reason.clone()),
-                "token_ids": token_ids(options, generated, &step),
-                "prompt_token_ids": if prompt_ids { json!(prompt) } else { Value::Null },
-            }));
-            derenderer.write_state(&choice, chunk, options, "completions")?
+/// The answer to whole responses, as it is written.
+#[derive(Serialize)]
+struct Completion<'a> {
+    id: String,
+    object: &'static str,
+    created: u64,
+    model: &'a str,
+    choices: Vec<CompletionChoice<'a>>,
+    service_tier: (),
+    system_fingerprint: (),
+    usage: usage::Counts,
+    kv_transfer_params: Option<Serialized<'a, 'a>>,
+    ec_transfer_params: Option<Serialized<'a, 'a>>,
+    metrics: Option<Serialized<'a, 'a>>,
+}
+
+#[derive(Serialize)]
+struct CompletionChoice<'a> {
+    index: usize,
+    text: Text,
+    logprobs: Value,
+    finish_reason: Option<String>,
+    stop_reason: Option<StopReason>,
+    token_ids: Option<Vec<u32>>,
+    prompt_logprobs: Option<Serialized<'a, 'a>>,
+    prompt_token_ids: Option<&'a [u32]>,
+    routed_experts: Option<Serialized<'a, 'a>>,
+}
+
+/// Chunks of `text_completion`.
+pub(crate) struct Completions;
+
+/// A choice of a chunk, as it is written.
+#[derive(Serialize)]
+pub(crate) struct ChunkChoice<'a> {
+    index: i64,
+    text: Text,
+    logprobs: Value,
+    finish_reason: Option<String>,
+    stop_reason: Option<StopReason>,
+    token_ids: Option<Vec<u32>>,
+    prompt_token_ids: Option<&'a [u32]>,
+}
+
+impl Endpoint for Completions {
+    const NAME: &'static str = "completions";
+    const OBJECT: &'static str = "text_completion";
+    const BESIDE: bool = false;
+    type Choice<'a> = ChunkChoice<'a>;
+
+    fn choice<'a>(new: New<'a>, choice: &mut Choice) -> ChunkChoice<'a> {
+        let New { derenderer, options, generated, step, first, prompt, prompt_ids } = new;
+        let echoed = if first { echo::text(derenderer, options, prompt) } else { String::new() };
+        let length = u32::try_from(echoed.chars().count()).unwrap_or(u32::MAX);
+        choice.plain.characters = choice.plain.characters.saturating_add(length);
+        ChunkChoice {
+            index: generated.index,
+            logprobs: logprobs(derenderer, choice, generated, &step),
+            token_ids: token_ids(options, generated, &step),
+            text: Text(echoed + &step.delta.content),
+            finish_reason: step.finish_reason,
+            stop_reason: step.stop_reason,
+            prompt_token_ids: prompt_ids,
         }
-    };
-    let mut answer = json!({
-        "id": id(chunk.request_id, b"chunk"),
-        "object": "text_completion",
-        "created": now(),
-        "model": derenderer.model(request),
-        "choices": choices,
-    });
-    if let (Some(usage), Value::Object(members)) = (chunk_usage(request, chunk), &mut answer) {
-        members.insert("usage".to_owned(), usage);
     }
-    Ok(json!({"chunk": answer, "stream_state": state}))
 }
 
 fn check_lengths(request: &DerenderRequest<'_, '_>, responses: &[GenerateResponse<'_, '_>]) -> Result<()> {
@@ -151,13 +171,13 @@ fn check_lengths(request: &DerenderRequest<'_, '_>, responses: &[GenerateRespons
 }
 
 /// Transfer parameters: those of all responses, where they agree.
-fn transfer(
-    responses: &[GenerateResponse<'_, '_>],
-    of: impl Fn(&GenerateResponse<'_, '_>) -> Value,
-) -> Value {
+fn transfer<'r>(
+    responses: &'r [GenerateResponse<'r, 'r>],
+    of: impl Fn(&'r GenerateResponse<'r, 'r>) -> Option<&'r Json<'r>>,
+) -> Option<Serialized<'r, 'r>> {
     let mut values = responses.iter().map(of);
-    let Some(first) = values.next() else { return Value::Null };
-    if values.all(|value| value == first) { first } else { Value::Null }
+    let first = values.next()?;
+    values.all(|value| value == first).then_some(first).flatten().map(Serialized)
 }
 
 fn logprobs(

@@ -5,17 +5,16 @@ use std::sync::Arc;
 
 use dragoman_protocol::derender::{DerenderRequest, Generated};
 use dragoman_protocol::generate_response::{GenerateChoice, GenerateResponse, StopReason};
-use dragoman_protocol::{Error as RequestError, Fields, Json, Result, ServingConfig, bounds, json};
+use dragoman_protocol::{Body, Error as RequestError, Fields, Json, Result, ServingConfig, bounds, json};
 use dragoman_tokenizer::{Tokenizer, Vocabulary};
-use serde_json::{Value, json};
 use siphasher::sip::SipHasher24;
 
-use crate::choice::{Choice, Finish, Pipeline, Step};
+use crate::choice::{Choice, Finish, Pipeline};
 use crate::detok::Detokenizer;
 use crate::options::{Options, Parsers};
 use crate::parse::Build;
-use crate::state::Binding;
-use crate::{Error, chat, completions, reasoning, tool, usage};
+use crate::stream::Stream;
+use crate::{Error, chat, completions, reasoning, tool};
 
 /// An answer, as bytes of JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,24 +74,24 @@ impl Derenderer {
     /// # Errors
     /// What the body's fields, the bounds and the stream's state refuse.
     pub fn chat(&self, body: &[u8]) -> Result<Answer> {
-        let parsed = json::parse(body, &self.config.bounds)?;
+        let parsed = Body::parse(body, &self.config.bounds)?;
         let request = DerenderRequest::chat(&parsed, &self.config)?;
         let options = match &request.request {
             Some(fields) => Options::chat(fields, &self.parsers, self.build(), &self.config)?,
             None => Options::plain(&self.config),
         };
-        let value = match &request.generated {
+        let body = match &request.generated {
             Generated::Whole(responses) => match responses.first() {
                 Some(response) => chat::whole(self, &request, response, &options, body)?,
                 None => return Err(RequestError::bad_request("generate_response must be given")),
             },
             Generated::Chunk { chunk, state } => {
-                let streamed = self.chunk(&request, chunk, state.as_ref(), &options, "chat")?;
-                chat::chunk(self, &request, chunk, &options, streamed)?
+                let stream = Stream { derenderer: self, request: &request, chunk, options: &options };
+                stream.answer::<chat::Chat>(state.as_ref())?
             }
         };
         let parsers = self.parsers.reasoning.is_some() || self.parsers.tool.is_some();
-        Ok(Answer { body: json::to_bytes(&value)?, parsed: options.requested || !parsers })
+        Ok(Answer { body, parsed: options.requested || !parsers })
     }
 
     /// Answers `/v1/completions/derender`, whole responses or a chunk of a stream: the body says which.
@@ -100,20 +99,20 @@ impl Derenderer {
     /// # Errors
     /// What the body's fields, the bounds and the stream's state refuse.
     pub fn completions(&self, body: &[u8]) -> Result<Answer> {
-        let parsed = json::parse(body, &self.config.bounds)?;
+        let parsed = Body::parse(body, &self.config.bounds)?;
         let request = DerenderRequest::completions(&parsed, &self.config)?;
         let options = match &request.request {
             Some(fields) => Options::completions(fields, &self.config)?,
             None => Options::plain(&self.config),
         };
-        let value = match &request.generated {
+        let body = match &request.generated {
             Generated::Whole(responses) => completions::whole(self, &request, responses, &options, body)?,
             Generated::Chunk { chunk, state } => {
-                let streamed = self.chunk(&request, chunk, state.as_ref(), &options, "completions")?;
-                completions::chunk(self, &request, chunk, &options, streamed)?
+                let stream = Stream { derenderer: self, request: &request, chunk, options: &options };
+                stream.answer::<completions::Completions>(state.as_ref())?
             }
         };
-        Ok(Answer { body: json::to_bytes(&value)?, parsed: true })
+        Ok(Answer { body, parsed: true })
     }
 
     /// Whether the configuration names a reasoning parser.
@@ -164,85 +163,12 @@ impl Derenderer {
         request.model.filter(|name| !name.is_empty()).unwrap_or_else(|| self.config.model_name())
     }
 
-    /// Reads a chunk into its choice. A chunk without choices brings nothing: its state is passed on unread.
-    fn chunk(
-        &self,
-        request: &DerenderRequest<'_, '_>,
-        chunk: &GenerateResponse<'_, '_>,
-        state: Option<&Fields<'_, '_>>,
-        options: &Options,
-        endpoint: &str,
-    ) -> Result<Streamed> {
-        let Some(generated) = chunk.choices.first() else {
-            let passed = passed(state.map(Fields::value));
-            bounds::state_bytes(passed.to_string().len(), &self.config.bounds)?;
-            return Ok(Streamed::Passed(passed));
-        };
-        let request_id = chunk.request_id.unwrap_or_default();
-        let binding = options.binding();
-        let binding = Binding {
-            server: self.fingerprint,
-            request: &binding,
-            request_id,
-            endpoint,
-            index: generated.index,
-            max_model_len: self.config.max_model_len,
-        };
-        let read = match state {
-            Some(state) => binding.read(state, &self.config.bounds)?,
-            None => None,
-        };
-        let mut choice = if let Some(bytes) = read {
-            Choice::load(options, &bytes)
-                .ok_or_else(|| RequestError::bad_parameter("stream_state", "stream_state is damaged"))?
-        } else {
-            let seed = seed(&[request_id.as_bytes(), &generated.index.to_le_bytes()]);
-            self.fresh(options, prompt(request, chunk, 0), seed)
-        };
-        // As the reference: a completion's prompt may fill the context.
-        let prompt = if endpoint == "chat" { choice.plain.prompt_tokens as usize } else { 0 };
-        let before = choice.plain.tokens as usize;
-        bounds::stream_length(prompt, before, generated.token_ids.len(), self.config.max_model_len)?;
-        let pipeline = Pipeline { detokenizer: &self.detokenizer, options, seed: choice.plain.seed };
-        let step = pipeline.push(&mut choice, &generated.token_ids, finish(generated));
-        Ok(Streamed::Read(Box::new((choice, step))))
-    }
-
-    /// Writes a choice's state, for the answer to a chunk.
-    pub(crate) fn write_state(
-        &self,
-        choice: &Choice,
-        chunk: &GenerateResponse<'_, '_>,
-        options: &Options,
-        endpoint: &str,
-    ) -> Result<Value> {
-        let state = choice.save(options);
-        bounds::state_bytes(state.len() / 3 * 4 + 32, &self.config.bounds)?;
-        let binding = Binding {
-            server: self.fingerprint,
-            request: &options.binding(),
-            request_id: chunk.request_id.unwrap_or_default(),
-            endpoint,
-            index: chunk.choices.first().map_or(0, |choice| choice.index),
-            max_model_len: self.config.max_model_len,
-        };
-        Ok(binding.write(&state))
-    }
-
     pub(crate) fn fresh(&self, options: &Options, prompt: &[u32], seed: u64) -> Choice {
         let pipeline = Pipeline { detokenizer: &self.detokenizer, options, seed };
         let mut choice = pipeline.start(prompt, self.build());
         choice.plain.prompt_tokens = u32::try_from(prompt.len()).unwrap_or(u32::MAX);
         choice
     }
-}
-
-/// What a chunk came to.
-pub(crate) enum Streamed {
-    /// The choice after the chunk, and what is new.
-    Read(Box<(Choice, Step)>),
-    /// The state as it came: the chunk had no choice.
-    Passed(Value),
 }
 
 /// The end of a choice, where this chunk brings it.
@@ -317,27 +243,9 @@ pub(crate) fn seed(parts: &[&[u8]]) -> u64 {
     hasher.finish()
 }
 
-/// The token counts of a chunk's answer, where the engine sent any.
-pub(crate) fn chunk_usage(
-    request: &DerenderRequest<'_, '_>,
-    chunk: &GenerateResponse<'_, '_>,
-) -> Option<Value> {
-    let prompt_tokens = request.prompt_tokens.as_ref().and_then(|counts| counts.first()).copied();
-    chunk.usage.map(|engine| usage::of_chunk(engine, prompt_tokens))
-}
-
-/// A JSON value as it came.
-pub(crate) fn passed(value: Option<&Json<'_>>) -> Value {
-    value.and_then(|value| serde_json::to_value(json::Serialized(value)).ok()).unwrap_or(Value::Null)
-}
-
-/// A stop reason as JSON.
-pub(crate) fn stop_reason(reason: Option<StopReason>) -> Value {
-    match reason {
-        None => Value::Null,
-        Some(StopReason::Token(id)) => json!(id),
-        Some(StopReason::Text(text)) => json!(text),
-    }
+/// A JSON value as it came; null where there is none.
+pub(crate) fn passed<'v, 'a>(value: Option<&'v Json<'a>>) -> Option<json::Serialized<'v, 'a>> {
+    value.map(json::Serialized)
 }
 
 /// Seconds since 1970.

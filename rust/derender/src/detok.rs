@@ -109,6 +109,20 @@ impl Detokenizer {
         }
     }
 
+    /// As [`Detokenizer::push`] for one id after the other, at the cost of a copy where ids stand for bytes.
+    pub fn push_all(&self, state: &mut State, ids: &[u32], text: &mut String) {
+        if self.vocabulary.decoding() != Decoding::ByteLevel {
+            return ids.iter().for_each(|&id| self.push(state, id, text));
+        }
+        let mut bytes = std::mem::take(&mut state.pending);
+        self.vocabulary.append(ids, &mut bytes);
+        match String::from_utf8(bytes) {
+            Ok(more) if text.is_empty() => *text = more,
+            Ok(more) => text.push_str(&more),
+            Err(error) => utf8::push(&mut state.pending, error.as_bytes(), text),
+        }
+    }
+
     /// The text of ids on their own, special tokens included, without stripping.
     #[must_use]
     pub fn text(&self, ids: &[u32]) -> String {

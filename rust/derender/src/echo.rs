@@ -4,9 +4,9 @@
 use dragoman_protocol::generate_response::GenerateResponse;
 use serde_json::{Map, Value, json};
 
-use crate::derenderer::{Derenderer, passed};
+use crate::derenderer::Derenderer;
 use crate::logprobs::{remember, token_text};
-use crate::options::Options;
+use crate::options::{Options, to_value};
 
 /// The lowest value that an answer holds, as for generated tokens.
 const FLOOR: f64 = -9999.0;
@@ -34,7 +34,7 @@ pub fn prepend(
     logprobs: Value,
 ) -> Value {
     let Value::Object(mut lists) = logprobs else { return logprobs };
-    let entries = passed(response.prompt_logprobs);
+    let entries = response.prompt_logprobs.map(to_value).unwrap_or_default();
     let Some(entries) = entries.as_array().filter(|entries| entries.len() == prompt.len()) else {
         return Value::Object(lists);
     };

@@ -24,6 +24,7 @@ pub mod parse;
 pub mod reasoning;
 mod state;
 pub mod stop;
+mod stream;
 pub mod tool;
 mod usage;
 mod utf8;

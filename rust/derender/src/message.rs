@@ -1,7 +1,7 @@
 //! Events to the message, or to the next delta of one.
 
+use dragoman_protocol::text::Text;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 use crate::parse::{Event, Events};
 
@@ -56,6 +56,7 @@ impl Assembler<'_> {
         for event in events.drain() {
             match event {
                 Event::Content(text) => self.content(state, &text, delta),
+                Event::Reasoning(text) if delta.reasoning.is_empty() => delta.reasoning = text,
                 Event::Reasoning(text) => delta.reasoning.push_str(&text),
                 Event::ToolCallStart { name, id } => {
                     state.dropping = !self.parallel && state.calls > 0;
@@ -79,6 +80,9 @@ impl Assembler<'_> {
                 Event::ToolCallArguments(text) => {
                     let index = state.calls.saturating_sub(1);
                     match delta.calls.last_mut() {
+                        Some(call) if call.index == index && call.arguments.is_empty() => {
+                            call.arguments = text;
+                        }
                         Some(call) if call.index == index => call.arguments.push_str(&text),
                         _ => delta.calls.push(CallDelta { index, start: None, arguments: text }),
                     }
@@ -123,68 +127,103 @@ impl Assembler<'_> {
 impl Delta {
     /// The members of a stream's `delta`.
     #[must_use]
-    pub fn into_delta(self, role: bool) -> Value {
-        let mut members = Map::new();
-        if role {
-            members.insert("role".to_owned(), json!("assistant"));
+    pub fn into_delta(self, role: bool) -> StreamDelta {
+        StreamDelta {
+            role: role.then_some("assistant"),
+            reasoning: Text(self.reasoning),
+            content: Text(self.content),
+            tool_calls: self.calls.into_iter().flat_map(CallDelta::into_delta).collect(),
         }
-        if !self.reasoning.is_empty() {
-            members.insert("reasoning".to_owned(), json!(self.reasoning));
-        }
-        if !self.content.is_empty() {
-            members.insert("content".to_owned(), json!(self.content));
-        }
-        if !self.calls.is_empty() {
-            let calls: Vec<Value> = self.calls.into_iter().flat_map(CallDelta::into_delta).collect();
-            members.insert("tool_calls".to_owned(), Value::Array(calls));
-        }
-        Value::Object(members)
     }
 
     /// The whole message. `forced`: the request forced a call, whose message has an empty content as in vLLM.
     #[must_use]
-    pub fn into_message(self, forced: bool) -> Value {
-        let mut calls: Vec<(String, String, String)> = Vec::new();
+    pub fn into_message(self, forced: bool) -> Message {
+        let mut tool_calls: Vec<Call> = Vec::new();
         for call in self.calls {
-            match (call.start, calls.last_mut()) {
-                (Some((id, name)), _) => calls.push((id, name, call.arguments)),
-                (None, Some(last)) => last.2.push_str(&call.arguments),
-                (None, None) => {}
+            match (call.start, tool_calls.last_mut()) {
+                (Some((id, name)), _) => tool_calls.push(Call {
+                    id: Some(id),
+                    r#type: Some("function"),
+                    index: None,
+                    function: Function { name: Some(name), arguments: Some(Text(call.arguments)) },
+                }),
+                (None, Some(Call { function: Function { arguments: Some(arguments), .. }, .. })) => {
+                    arguments.0.push_str(&call.arguments);
+                }
+                (None, _) => {}
             }
         }
-        let empty = self.content.is_empty() && (!calls.is_empty() || !self.reasoning.is_empty());
-        let content = if empty && (calls.is_empty() || !forced) { Value::Null } else { json!(self.content) };
-        let reasoning = if self.reasoning.is_empty() { Value::Null } else { json!(self.reasoning) };
-        let mut message = json!({
-            "role": "assistant",
-            "content": content,
-            "refusal": null,
-            "annotations": null,
-            "audio": null,
-            "function_call": null,
-        });
-        if let Value::Object(members) = &mut message {
-            if !calls.is_empty() {
-                let calls = calls.into_iter().map(|(id, name, arguments)| {
-                    json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
-                });
-                members.insert("tool_calls".to_owned(), calls.collect());
-            }
-            members.insert("reasoning".to_owned(), reasoning);
-        }
-        message
+        let empty = self.content.is_empty() && (!tool_calls.is_empty() || !self.reasoning.is_empty());
+        let content =
+            if empty && (tool_calls.is_empty() || !forced) { None } else { Some(Text(self.content)) };
+        let reasoning = Some(Text(self.reasoning)).filter(|text| !text.is_empty());
+        Message { role: "assistant", content, tool_calls, reasoning, ..Message::default() }
     }
 }
 
 impl CallDelta {
     /// As vLLM: the name in one entry, arguments in another.
-    fn into_delta(self) -> impl Iterator<Item = Value> {
-        let index = self.index;
-        let start = self.start.map(
-            |(id, name)| json!({"id": id, "type": "function", "index": index, "function": {"name": name}}),
-        );
-        let arguments = Some(self.arguments).filter(|text| !text.is_empty());
-        let arguments = arguments.map(|text| json!({"index": index, "function": {"arguments": text}}));
+    fn into_delta(self) -> impl Iterator<Item = Call> {
+        let index = Some(self.index);
+        let start = self.start.map(|(id, name)| Call {
+            id: Some(id),
+            r#type: Some("function"),
+            index,
+            function: Function { name: Some(name), arguments: None },
+        });
+        let arguments = Some(self.arguments).filter(|text| !text.is_empty()).map(|text| Call {
+            index,
+            function: Function { name: None, arguments: Some(Text(text)) },
+            ..Call::default()
+        });
         start.into_iter().chain(arguments)
     }
+}
+
+/// A delta as it is written: what is empty is left out.
+#[derive(Debug, Serialize)]
+pub struct StreamDelta {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'static str>,
+    #[serde(skip_serializing_if = "Text::is_empty")]
+    reasoning: Text,
+    #[serde(skip_serializing_if = "Text::is_empty")]
+    content: Text,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call>,
+}
+
+/// A whole message as it is written.
+#[derive(Debug, Default, Serialize)]
+pub struct Message {
+    role: &'static str,
+    content: Option<Text>,
+    refusal: (),
+    annotations: (),
+    audio: (),
+    function_call: (),
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call>,
+    reasoning: Option<Text>,
+}
+
+/// A tool call, or a part of one, as it is written.
+#[derive(Debug, Default, Serialize)]
+struct Call {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<u32>,
+    function: Function,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Function {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Text>,
 }

@@ -134,6 +134,13 @@ impl Options {
         self.reasoning.is_some() || self.tool.is_some()
     }
 
+    /// Whether the text of each token is read on its own: stop strings and hidden reasoning are settled by token.
+    /// Otherwise the text of a chunk is read at once.
+    #[must_use]
+    pub fn settles_each_token(&self) -> bool {
+        !self.stops.is_empty() || !self.include_reasoning
+    }
+
     /// Whether a special token is text: where no calls are looked for, a call that was written is text, all of it.
     #[must_use]
     pub fn shows(&self, id: u32) -> bool {
@@ -193,6 +200,7 @@ fn thinking(arguments: &Map<String, Value>) -> Option<bool> {
     ["enable_thinking", "thinking"].iter().find_map(|key| arguments.get(*key)?.as_bool())
 }
 
-fn to_value(value: &Json<'_>) -> Value {
+/// A JSON value of a body as one of its own.
+pub(crate) fn to_value(value: &Json<'_>) -> Value {
     serde_json::to_value(json::Serialized(value)).unwrap_or_default()
 }

@@ -69,8 +69,9 @@ impl Binding<'_> {
         let Some((tag, state)) = bytes.split_at_checked(TAG) else {
             return refuse("is damaged: it is cut short");
         };
-        // Fuzz targets look at what the tag keeps out.
-        if tag != self.tag(state) && !cfg!(fuzzing) {
+        // Fuzz targets look at what the tag keeps out: there, one of zeros passes.
+        let passes = cfg!(fuzzing) && tag == [0; TAG];
+        if tag != self.tag(state) && !passes {
             return refuse("does not belong to this model, request and choice, or was altered");
         }
         Ok(Some(state.to_vec()))

@@ -1,10 +1,10 @@
-//! Any output through any two parsers, cut anywhere: no panic, and one answer.
+//! Any output, as a chat through any two parsers or as a completion, cut anywhere: no panic, and one answer.
 
 #![no_main]
 
 use arbitrary::Arbitrary;
 use dragoman_fuzz::calls::native;
-use dragoman_fuzz::client::Asked;
+use dragoman_fuzz::client::{Asked, Endpoint};
 use dragoman_fuzz::output::{Output, Request};
 use dragoman_fuzz::serving::Server;
 use libfuzzer_sys::fuzz_target;
@@ -13,6 +13,9 @@ use libfuzzer_sys::fuzz_target;
 struct Input<'a> {
     server: Server,
     sizes: [u8; 4],
+    completion: bool,
+    logprobs: bool,
+    second: bool,
     output: Output<'a>,
     request: Request<'a>,
 }
@@ -21,10 +24,13 @@ fuzz_target!(|input: Input| {
     let ids = input.output.ids(&native(input.server));
     let asked = Asked {
         derenderer: &input.server.derenderer(),
-        request: input.request.value(),
+        endpoint: if input.completion { Endpoint::Completions } else { Endpoint::Chat },
+        request: if input.completion { input.request.completion() } else { input.request.chat() },
         prompt: input.output.prompt(),
         ids: &ids,
         finish_reason: input.output.finish_reason(),
+        logprobs: input.logprobs,
+        choices: 1 + usize::from(input.second),
     };
     let names = input.server.names();
     match (asked.whole(), asked.streamed(&input.sizes)) {

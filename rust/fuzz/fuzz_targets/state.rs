@@ -1,7 +1,7 @@
 //! Any bytes as `stream_state`: an answer or an error, and never a panic.
 //!
-//! Built with `--cfg fuzzing`, the state's tag is not checked, so that the decoder and the parsers behind it see what
-//! the tag keeps out.
+//! Built with `--cfg fuzzing`, a tag of zeros passes, so that the decoder and the parsers behind it see what the tag
+//! keeps out. Any other tag is checked: what was altered or belongs to another stream must be refused.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use arbitrary::Arbitrary;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use dragoman_fuzz::calls::native;
-use dragoman_fuzz::client::Asked;
+use dragoman_fuzz::client::{Asked, Endpoint};
 use dragoman_fuzz::output::{Json, Output, Request};
 use dragoman_fuzz::serving::Server;
 use libfuzzer_sys::fuzz_target;
@@ -21,15 +21,25 @@ enum State<'a> {
     Text(&'a str),
     /// What stands behind the tag.
     Bytes(&'a [u8]),
-    /// The state after the output's first ids, with some bytes replaced.
+    /// The state after the output's first ids, with some bytes behind the tag replaced.
     Altered(u8, Vec<(u16, u8)>),
     /// That state, cut or lengthened.
     Cut(u8, u16, &'a [u8]),
+    /// That state with its tag, in which some bits were turned over.
+    Tagged(u8, Vec<(u16, u8)>),
+    /// That state, of another choice.
+    Swapped(u8),
 }
+
+/// Bytes of the tag, and one that passes.
+const TAG: usize = 16;
+const PASSES: [u8; TAG] = [0; TAG];
 
 #[derive(Debug, Arbitrary)]
 struct Input<'a> {
     server: Server,
+    completion: bool,
+    logprobs: bool,
     state: State<'a>,
     output: Output<'a>,
     request: Request<'a>,
@@ -39,31 +49,48 @@ fn wrap(bytes: &[u8]) -> Value {
     json!({"v": 1, "s": BASE64.encode(bytes)})
 }
 
-/// The bytes of the state after the first ids.
-fn after(asked: &Asked<'_>, count: u8) -> Option<Vec<u8>> {
+/// The state after the first ids of a choice: its tag, and what stands behind.
+fn after(asked: &Asked<'_>, index: usize, count: u8) -> Option<(Vec<u8>, Vec<u8>)> {
     let ids = &asked.ids[..usize::from(count).min(asked.ids.len())];
-    let answer = asked.chunk(ids, false, &Value::Null).ok()?;
-    BASE64.decode(answer["stream_state"]["s"].as_str()?).ok()
+    let answer = asked.chunk(index, ids, false, &Value::Null).ok()?;
+    let mut tag = BASE64.decode(answer["stream_state"]["s"].as_str()?).ok()?;
+    let state = tag.split_off(TAG);
+    Some((tag, state))
 }
 
-fn state(asked: &Asked<'_>, state: &State<'_>) -> Option<Value> {
+/// A state, and whether it must be refused.
+fn state(asked: &Asked<'_>, state: &State<'_>) -> Option<(Value, bool)> {
+    let passing = |state: &[u8]| (wrap(&[&PASSES, state].concat()), false);
     Some(match state {
-        State::Odd(json) => json.value(),
-        State::Text(text) => json!({"v": 1, "s": text}),
-        State::Bytes(bytes) => wrap(&[&[0; 16], *bytes].concat()),
+        State::Odd(json) => (json.value(), false),
+        State::Text(text) => (json!({"v": 1, "s": text}), false),
+        State::Bytes(bytes) => passing(bytes),
         State::Altered(count, changes) => {
-            let mut bytes = after(asked, *count)?;
-            let length = bytes.len();
+            let (_, mut state) = after(asked, 0, *count)?;
+            let length = state.len();
             for (place, byte) in changes {
-                bytes[usize::from(*place) % length] = *byte;
+                state[usize::from(*place) % length] = *byte;
             }
-            wrap(&bytes)
+            passing(&state)
         }
         State::Cut(count, length, more) => {
-            let mut bytes = after(asked, *count)?;
-            bytes.truncate(usize::from(*length) % (bytes.len() + 1));
-            bytes.extend_from_slice(more);
-            wrap(&bytes)
+            let (_, mut state) = after(asked, 0, *count)?;
+            state.truncate(usize::from(*length) % (state.len() + 1));
+            state.extend_from_slice(more);
+            passing(&state)
+        }
+        State::Tagged(count, flips) => {
+            let (tag, state) = after(asked, 0, *count)?;
+            let whole = [tag, state].concat();
+            let mut turned = whole.clone();
+            for (place, bits) in flips {
+                turned[usize::from(*place) % whole.len()] ^= bits;
+            }
+            (wrap(&turned), turned != whole && turned[..TAG] != PASSES)
+        }
+        State::Swapped(count) => {
+            let (tag, state) = after(asked, 1, *count)?;
+            (wrap(&[tag, state].concat()), true)
         }
     })
 }
@@ -72,14 +99,18 @@ fuzz_target!(|input: Input| {
     let ids = input.output.ids(&native(input.server));
     let asked = Asked {
         derenderer: &input.server.derenderer(),
-        request: input.request.value(),
+        endpoint: if input.completion { Endpoint::Completions } else { Endpoint::Chat },
+        request: if input.completion { input.request.completion() } else { input.request.chat() },
         prompt: input.output.prompt(),
         ids: &ids,
         finish_reason: input.output.finish_reason(),
+        logprobs: input.logprobs,
+        choices: 2,
     };
-    let Some(mut state) = state(&asked, &input.state) else { return };
+    let Some((mut state, refused)) = state(&asked, &input.state) else { return };
     for (last, ids) in [(false, ids.as_slice()), (true, &ids[..ids.len() / 2])] {
-        match asked.chunk(ids, last, &state) {
+        match asked.chunk(0, ids, last, &state) {
+            Ok(_) if refused => panic!("a state with a wrong tag was taken: {:?}", input.state),
             Ok(answer) => state = answer["stream_state"].clone(),
             Err(error) => {
                 assert_ne!(error.kind(), "internal", "{error}");

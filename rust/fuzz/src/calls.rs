@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::client::Asked;
+use crate::client::{Asked, Endpoint, Message};
 use crate::serving::Server;
 use crate::tokenizer::{FIRST_MARKER, MARKERS};
 
@@ -91,9 +91,17 @@ pub fn native(server: Server) -> Rc<[&'static str]> {
         let mut ids = Vec::new();
         write_with_markers(text, &mut ids);
         let request: Value = request.clone();
-        let asked =
-            Asked { derenderer: &derenderer, request, prompt: None, ids: &ids, finish_reason: "stop" };
-        asked.whole().is_ok_and(|message| message.has_calls())
+        let asked = Asked {
+            derenderer: &derenderer,
+            endpoint: Endpoint::Chat,
+            request,
+            prompt: None,
+            ids: &ids,
+            finish_reason: "stop",
+            logprobs: false,
+            choices: 1,
+        };
+        asked.whole().is_ok_and(|messages| messages.iter().any(Message::has_calls))
     };
     let calls: Rc<[&str]> = CALLS.iter().copied().filter(|text| is_call(text)).collect();
     assert!(!calls.is_empty(), "no text of CALLS is a call for {tool} with {:?}", server.vocabulary);

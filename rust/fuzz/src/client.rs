@@ -1,8 +1,20 @@
-//! A client of the derender endpoint: whole answers, and streams whose state it carries.
+//! A client of the derender endpoints: whole answers, and streams whose state it carries.
 
 use dragoman_derender::Derenderer;
 use dragoman_protocol::Error;
 use serde_json::{Value, json};
+
+use crate::tokenizer::SIZE;
+
+/// Chunks of a stream, so that a long output takes no second.
+const MAX_CHUNKS: usize = 100;
+
+/// Which of the two endpoints is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endpoint {
+    Chat,
+    Completions,
+}
 
 /// A message as one-shot and streamed answers must agree on it; nulls are empty texts.
 #[derive(Debug, Default, PartialEq)]
@@ -13,6 +25,25 @@ pub struct Message {
     calls: Vec<(String, String, String)>,
     finish_reason: Value,
     stop_reason: Value,
+    /// Log-probabilities, token by token.
+    logprobs: Vec<Value>,
+    token_ids: Vec<Value>,
+}
+
+/// The entries of a choice's log-probabilities: the chat's list, or the completion's lists side by side.
+fn logprobs(choice: &Value) -> Vec<Value> {
+    let logprobs = &choice["logprobs"];
+    if let Some(content) = logprobs["content"].as_array() {
+        return content.clone();
+    }
+    let list = |name: &str| logprobs[name].as_array().cloned().unwrap_or_default();
+    let lists = ["text_offset", "token_logprobs", "tokens", "top_logprobs"].map(list);
+    assert!(lists.iter().all(|list| list.len() == lists[0].len()), "lists of unequal lengths: {logprobs}");
+    (0..lists[0].len()).map(|place| lists.iter().map(|list| list[place].clone()).collect()).collect()
+}
+
+fn token_ids(choice: &Value) -> Vec<Value> {
+    choice["token_ids"].as_array().cloned().unwrap_or_default()
 }
 
 fn text(value: &Value) -> String {
@@ -34,17 +65,22 @@ impl Message {
     fn whole(choice: &Value) -> Self {
         let message = &choice["message"];
         Self {
-            content: text(&message["content"]),
+            content: text(&message["content"]) + &text(&choice["text"]),
             reasoning: text(&message["reasoning"]),
             calls: message["tool_calls"].as_array().into_iter().flatten().map(call).collect(),
             finish_reason: choice["finish_reason"].clone(),
             stop_reason: choice["stop_reason"].clone(),
+            logprobs: logprobs(choice),
+            token_ids: token_ids(choice),
         }
     }
 
     fn add(&mut self, choice: &Value) {
         let delta = &choice["delta"];
         self.content += &text(&delta["content"]);
+        self.content += &text(&choice["text"]);
+        self.logprobs.extend(logprobs(choice));
+        self.token_ids.extend(token_ids(choice));
         self.reasoning += &text(&delta["reasoning"]);
         for part in delta["tool_calls"].as_array().into_iter().flatten() {
             let index = part["index"].as_u64().and_then(|index| usize::try_from(index).ok());
@@ -70,53 +106,96 @@ impl Message {
 /// What one derender request needs.
 pub struct Asked<'a> {
     pub derenderer: &'a Derenderer,
+    pub endpoint: Endpoint,
     pub request: Value,
     pub prompt: Option<Vec<u32>>,
     pub ids: &'a [u32],
     pub finish_reason: &'a str,
+    /// Whether the engine gave log-probabilities.
+    pub logprobs: bool,
+    /// The number of choices. Those after the first begin with a later part of the ids.
+    pub choices: usize,
 }
 
 impl Asked<'_> {
-    fn send(&self, mut body: Value) -> Result<Value, Error> {
+    fn send(&self, mut body: Value, single: bool) -> Result<Value, Error> {
         body["model"] = json!("m");
-        body["chat_request"] = self.request.clone();
-        body["prompt_token_ids"] = json!(self.prompt);
-        let answer = self.derenderer.chat(body.to_string().as_bytes())?;
+        let (chat, prompt) = (self.endpoint == Endpoint::Chat, &self.prompt);
+        body[if chat { "chat_request" } else { "completion_request" }] = self.request.clone();
+        body["prompt_token_ids"] = if single || prompt.is_none() { json!(prompt) } else { json!([prompt]) };
+        let body = body.to_string();
+        let answer = if chat {
+            self.derenderer.chat(body.as_bytes())?
+        } else {
+            self.derenderer.completions(body.as_bytes())?
+        };
         Ok(serde_json::from_slice(&answer.body).expect("JSON"))
     }
 
-    /// The answer to the whole output.
-    ///
-    /// # Errors
-    /// What the server refuses.
-    pub fn whole(&self) -> Result<Message, Error> {
-        let choice = json!({"index": 0, "token_ids": self.ids, "finish_reason": self.finish_reason});
-        let answer = self.send(json!({"generate_response": {"request_id": "r", "choices": [choice]}}))?;
-        Ok(Message::whole(&answer["choices"][0]))
+    /// The ids of a choice.
+    fn ids(&self, index: usize) -> Vec<u32> {
+        let mut ids = self.ids.to_vec();
+        ids.rotate_left(index * self.ids.len() / self.choices);
+        ids
     }
 
-    /// The answer to a chunk, with the state after it under `stream_state`. The last chunk brings the finish reason.
+    /// A choice as an engine writes it.
+    fn choice(&self, index: usize, ids: &[u32], finish_reason: Option<&str>) -> Value {
+        let mut choice = json!({"index": index, "token_ids": ids, "finish_reason": finish_reason});
+        if self.logprobs {
+            let entry = |&id: &u32| {
+                let other = json!({"token_id": (id + 1) % SIZE, "logprob": -2.5});
+                json!({"token_id": id, "logprob": -0.5, "top_logprobs": [{"token_id": id, "logprob": -0.5}, other]})
+            };
+            choice["logprobs"] = json!({"content": ids.iter().map(entry).collect::<Vec<_>>()});
+        }
+        choice
+    }
+
+    /// The answer to the whole output: a message for each choice.
     ///
     /// # Errors
     /// What the server refuses.
-    pub fn chunk(&self, ids: &[u32], last: bool, state: &Value) -> Result<Value, Error> {
-        let finish_reason = last.then_some(self.finish_reason);
-        let choice = json!({"index": 0, "token_ids": ids, "finish_reason": finish_reason});
+    pub fn whole(&self) -> Result<Vec<Message>, Error> {
+        let choice = |index| self.choice(index, &self.ids(index), Some(self.finish_reason));
+        let response =
+            json!({"request_id": "r", "choices": (0..self.choices).map(choice).collect::<Vec<_>>()});
+        let answer = match self.endpoint {
+            Endpoint::Chat => self.send(json!({"generate_response": response}), true)?,
+            Endpoint::Completions => self.send(json!({"generate_responses": [response]}), false)?,
+        };
+        Ok(answer["choices"].as_array().into_iter().flatten().map(Message::whole).collect())
+    }
+
+    /// The answer to a chunk of a choice, with the state after it under `stream_state`. The last chunk brings the
+    /// finish reason.
+    ///
+    /// # Errors
+    /// What the server refuses.
+    pub fn chunk(&self, index: usize, ids: &[u32], last: bool, state: &Value) -> Result<Value, Error> {
+        let choice = self.choice(index, ids, last.then_some(self.finish_reason));
         let chunk = json!({"request_id": "r", "choices": [choice]});
-        self.send(json!({"stream": true, "generate_chunk": chunk, "stream_state": state}))
+        self.send(json!({"stream": true, "generate_chunk": chunk, "stream_state": state}), true)
     }
 
-    /// The message of a stream in chunks of these sizes, over and over; 0 is an empty chunk.
+    /// The messages of the choices' streams in chunks of these sizes, over and over; 0 is an empty chunk. After
+    /// [`MAX_CHUNKS`] the rest comes at once.
     ///
     /// # Errors
     /// What the server refuses.
-    pub fn streamed(&self, sizes: &[u8]) -> Result<Message, Error> {
-        let (mut message, mut state, mut rest) = (Message::default(), Value::Null, self.ids);
+    pub fn streamed(&self, sizes: &[u8]) -> Result<Vec<Message>, Error> {
         let sizes = if sizes.iter().all(|size| *size == 0) { &[1][..] } else { sizes };
-        for size in sizes.iter().cycle() {
-            let (now, later) = rest.split_at(usize::from(*size).min(rest.len()));
+        (0..self.choices).map(|index| self.stream(index, sizes)).collect()
+    }
+
+    fn stream(&self, index: usize, sizes: &[u8]) -> Result<Message, Error> {
+        let ids = self.ids(index);
+        let (mut message, mut state, mut rest) = (Message::default(), Value::Null, ids.as_slice());
+        for (number, size) in sizes.iter().cycle().enumerate() {
+            let size = if number < MAX_CHUNKS { usize::from(*size) } else { rest.len() };
+            let (now, later) = rest.split_at(size.min(rest.len()));
             rest = later;
-            let answer = self.chunk(now, rest.is_empty(), &state)?;
+            let answer = self.chunk(index, now, rest.is_empty(), &state)?;
             message.add(&answer["chunk"]["choices"][0]);
             state = answer["stream_state"].clone();
             if rest.is_empty() {

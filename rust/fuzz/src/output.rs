@@ -60,6 +60,9 @@ const FRAGMENTS: &[&str] = &[
     "é😀中",
 ];
 
+/// Ids of an output: more of them only take time.
+const MAX_IDS: usize = 400;
+
 /// A part of an output.
 #[derive(Debug, Arbitrary)]
 enum Piece<'a> {
@@ -235,6 +238,10 @@ enum Choice {
 pub struct Request<'a> {
     choice: Choice,
     stop: Option<&'a str>,
+    /// A stop string that stands in many outputs, by its place among the fragments.
+    fragment: Option<u8>,
+    return_token_ids: bool,
+    echo: bool,
     include_stop: bool,
     parallel: bool,
     include_reasoning: bool,
@@ -244,20 +251,35 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
+    /// What both endpoints take.
+    fn sampling(&self) -> Value {
+        let stops = [self.stop, self.fragment.map(|number| pick(FRAGMENTS, number))];
+        let stops: Vec<&str> = stops.into_iter().flatten().filter(|stop| !stop.is_empty()).collect();
+        json!({
+            "stop": stops,
+            "include_stop_str_in_output": self.include_stop,
+            "skip_special_tokens": self.skip_special_tokens,
+            "min_tokens": self.min_tokens / 8,
+            "return_token_ids": self.return_token_ids,
+        })
+    }
+
+    /// The `completion_request`.
+    #[must_use]
+    pub fn completion(&self) -> Value {
+        let mut request = self.sampling();
+        request["prompt"] = json!("x");
+        request["echo"] = json!(self.echo);
+        request
+    }
+
     /// The `chat_request`.
     #[must_use]
-    pub fn value(&self) -> Value {
-        let mut request = json!({
-            "messages": [{"role": "user", "content": "x"}],
-            "include_stop_str_in_output": self.include_stop,
-            "parallel_tool_calls": self.parallel,
-            "include_reasoning": self.include_reasoning,
-            "skip_special_tokens": self.skip_special_tokens,
-            "min_tokens": self.min_tokens / 32,
-        });
-        if let Some(stop) = self.stop.filter(|stop| !stop.is_empty()) {
-            request["stop"] = json!([stop]);
-        }
+    pub fn chat(&self) -> Value {
+        let mut request = self.sampling();
+        request["messages"] = json!([{"role": "user", "content": "x"}]);
+        request["parallel_tool_calls"] = json!(self.parallel);
+        request["include_reasoning"] = json!(self.include_reasoning);
         if !matches!(self.choice, Choice::Toolless) {
             let mut tools: Vec<Value> = self.tools.iter().take(3).map(Tool::value).collect();
             if tools.is_empty() {
@@ -295,6 +317,7 @@ impl Output<'_> {
     pub fn ids(&self, native: &[&str]) -> Vec<u32> {
         let mut ids = Vec::new();
         self.pieces.iter().for_each(|piece| piece.write(native, &mut ids));
+        ids.truncate(MAX_IDS);
         if ids.is_empty() {
             ids.push(EOS);
         }

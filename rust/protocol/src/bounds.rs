@@ -70,6 +70,9 @@ pub fn body_bytes(body: &[u8], limits: &Bounds) -> Result<()> {
 /// # Errors
 /// A validation error with the byte where the limit is passed.
 pub fn json_depth(body: &[u8], limits: &Bounds) -> Result<()> {
+    if memchr::memchr2_iter(b'[', b'{', body).take(limits.json_depth + 1).count() <= limits.json_depth {
+        return Ok(());
+    }
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
     for (at, byte) in body.iter().enumerate() {
         if in_string {

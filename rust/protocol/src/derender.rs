@@ -2,7 +2,7 @@
 
 use crate::fields::{self, join};
 use crate::generate_response::{GenerateResponse, prompt_ids};
-use crate::{Error, Fields, Json, Result, ServingConfig, bounds};
+use crate::{Body, Error, Fields, Json, Result, ServingConfig, bounds};
 
 /// What there is to derender.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ impl<'v, 'a> DerenderRequest<'v, 'a> {
     ///
     /// # Errors
     /// Validation errors with the path of the parameter at fault, and the bounds.
-    pub fn chat(body: &'v Json<'a>, config: &ServingConfig) -> Result<Self> {
+    pub fn chat(body: &'v Body<'a>, config: &ServingConfig) -> Result<Self> {
         Self::parse(body, true, config)
     }
 
@@ -41,30 +41,31 @@ impl<'v, 'a> DerenderRequest<'v, 'a> {
     ///
     /// # Errors
     /// Validation errors with the path of the parameter at fault, and the bounds.
-    pub fn completions(body: &'v Json<'a>, config: &ServingConfig) -> Result<Self> {
+    pub fn completions(body: &'v Body<'a>, config: &ServingConfig) -> Result<Self> {
         Self::parse(body, false, config)
     }
 
-    fn parse(body: &'v Json<'a>, chat: bool, config: &ServingConfig) -> Result<Self> {
-        let body = Fields::of_body(body)?;
+    fn parse(whole: &'v Body<'a>, chat: bool, config: &ServingConfig) -> Result<Self> {
+        let body = Fields::of_body(&whole.value)?;
         let model = body.string("model")?;
         bounds::model(model, &config.served_model_names)?;
         let streamed = body.flag("stream", false)?;
         let single = chat || streamed;
         let generated = if streamed {
             let fields = Fields::of(body.required("generate_chunk")?, "generate_chunk".to_owned())?;
-            let chunk = Box::new(GenerateResponse::parse(&fields, true, config)?);
+            let chunk = Box::new(GenerateResponse::parse(&fields, true, whole, config)?);
             bounds::chunk_choices(chunk.choices.len())?;
             Generated::Chunk { chunk, state: body.object("stream_state")? }
         } else if chat {
             let fields = Fields::of(body.required("generate_response")?, "generate_response".to_owned())?;
-            Generated::Whole(vec![GenerateResponse::parse(&fields, false, config)?])
+            Generated::Whole(vec![GenerateResponse::parse(&fields, false, whole, config)?])
         } else {
             let path = "generate_responses";
             let responses = fields::list(body.required(path)?, path)?;
             bounds::count(path, responses.len(), config.bounds.prompts)?;
             let response = |(index, response): (usize, &'v Json<'a>)| {
-                GenerateResponse::parse(&Fields::of(response, join(path, &index.to_string()))?, false, config)
+                let fields = Fields::of(response, join(path, &index.to_string()))?;
+                GenerateResponse::parse(&fields, false, whole, config)
             };
             Generated::Whole(responses.iter().enumerate().map(response).collect::<Result<_>>()?)
         };
@@ -77,7 +78,7 @@ impl<'v, 'a> DerenderRequest<'v, 'a> {
             generated,
             prompt_tokens: prompt_tokens(&body, single)?,
             prompts_given: body.some("prompt_token_ids").is_some(),
-            prompt_token_ids: prompt_token_ids(&body, single, config)?,
+            prompt_token_ids: prompt_token_ids(&body, single, whole, config)?,
             request,
         })
     }
@@ -104,18 +105,19 @@ fn prompt_tokens(body: &Fields<'_, '_>, single: bool) -> Result<Option<Vec<i64>>
 fn prompt_token_ids(
     body: &Fields<'_, '_>,
     single: bool,
+    whole: &Body<'_>,
     config: &ServingConfig,
 ) -> Result<Vec<Option<Vec<u32>>>> {
     let path = "prompt_token_ids";
     let Some(value) = body.some(path) else { return Ok(Vec::new()) };
     if single {
-        return Ok(vec![Some(prompt_ids(value, path, config)?)]);
+        return Ok(vec![Some(prompt_ids(value, path, whole, config)?)]);
     }
     let prompts = fields::list(value, path)?;
     bounds::count(path, prompts.len(), config.bounds.prompts)?;
     let prompt = |(index, ids): (usize, &Json<'_>)| match ids {
         Json::Null => Ok(None),
-        ids => prompt_ids(ids, &join(path, &index.to_string()), config).map(Some),
+        ids => prompt_ids(ids, &join(path, &index.to_string()), whole, config).map(Some),
     };
     prompts.iter().enumerate().map(prompt).collect()
 }

@@ -19,7 +19,7 @@ pub struct Fields<'v, 'a> {
 /// Joins a path and a key or an index.
 #[must_use]
 pub fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+    if path.is_empty() { key.to_owned() } else { [path, ".", key].concat() }
 }
 
 impl<'v, 'a> Fields<'v, 'a> {

@@ -1,10 +1,13 @@
 //! What an engine answered on `/inference/v1/generate`, as a derender request brings it back.
 
+use serde::Serialize;
+
 use crate::fields::{self, join};
-use crate::{Error, Fields, Json, Result, ServingConfig, bounds, json};
+use crate::{Body, Error, Fields, Json, Result, ServingConfig, bounds, json};
 
 /// Why a generation stopped beyond its finish reason: a stop token's id, or a stop string.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum StopReason {
     Token(i64),
     Text(String),
@@ -63,7 +66,12 @@ impl<'v, 'a> GenerateResponse<'v, 'a> {
     ///
     /// # Errors
     /// Validation errors, and the bounds on choices, ids, log-probabilities and prompt.
-    pub fn parse(fields: &Fields<'v, 'a>, streamed: bool, config: &ServingConfig) -> Result<Self> {
+    pub fn parse(
+        fields: &Fields<'v, 'a>,
+        streamed: bool,
+        body: &Body<'_>,
+        config: &ServingConfig,
+    ) -> Result<Self> {
         let mode = fields.string("output_mode")?.unwrap_or("tokens");
         if mode != "tokens" {
             let message = format!("output_mode must be \"tokens\", not {:?}", json::clip(mode));
@@ -73,11 +81,12 @@ impl<'v, 'a> GenerateResponse<'v, 'a> {
         let choices = fields::list(fields.required("choices")?, &path)?;
         bounds::count(&path, choices.len(), config.bounds.choices)?;
         let choice = |(index, choice): (usize, &'v Json<'a>)| {
-            GenerateChoice::parse(&Fields::of(choice, join(&path, &index.to_string()))?, streamed, config)
+            let fields = Fields::of(choice, join(&path, &index.to_string()))?;
+            GenerateChoice::parse(&fields, streamed, body, config)
         };
         let prompt_token_ids = fields.some("prompt_token_ids");
         let prompt_token_ids = prompt_token_ids
-            .map(|ids| prompt_ids(ids, &fields.path("prompt_token_ids"), config))
+            .map(|ids| prompt_ids(ids, &fields.path("prompt_token_ids"), body, config))
             .transpose()?;
         let prompt_logprobs = fields.some("prompt_logprobs");
         if let Some(entries) = prompt_logprobs {
@@ -98,10 +107,15 @@ impl<'v, 'a> GenerateResponse<'v, 'a> {
 }
 
 impl<'v, 'a> GenerateChoice<'v, 'a> {
-    fn parse(fields: &Fields<'v, 'a>, streamed: bool, config: &ServingConfig) -> Result<Self> {
+    fn parse(
+        fields: &Fields<'v, 'a>,
+        streamed: bool,
+        body: &Body<'_>,
+        config: &ServingConfig,
+    ) -> Result<Self> {
         let index = fields::integer(fields.required("index")?, &fields.path("index"))?;
         let token_ids = match fields.some("token_ids") {
-            Some(ids) => bounded_ids(ids, &fields.path("token_ids"), config)?,
+            Some(ids) => bounded_ids(ids, &fields.path("token_ids"), body, config)?,
             None => Vec::new(),
         };
         let finish_reason = match fields.raw("finish_reason") {
@@ -146,14 +160,10 @@ impl Usage {
 }
 
 /// Ids of the vocabulary, at most as many as the context holds.
-///
-/// # Errors
-/// Validation errors, and the bounds on count and range, which are checked first.
-pub fn bounded_ids(value: &Json<'_>, path: &str, config: &ServingConfig) -> Result<Vec<u32>> {
-    bounds::id_count(path, fields::list(value, path)?.len(), config.max_model_len)?;
-    let ids = fields::token_ids(value, path)?;
-    for &id in &ids {
-        bounds::token_id(path, id, config.vocab_size)?;
+fn bounded_ids(value: &Json<'_>, path: &str, body: &Body<'_>, config: &ServingConfig) -> Result<Vec<u32>> {
+    let ids = prompt_ids(value, path, body, config)?;
+    if ids.iter().max().is_some_and(|&highest| highest as usize >= config.vocab_size) {
+        ids.iter().try_for_each(|&id| bounds::token_id(path, id, config.vocab_size))?;
     }
     Ok(ids)
 }
@@ -161,8 +171,12 @@ pub fn bounded_ids(value: &Json<'_>, path: &str, config: &ServingConfig) -> Resu
 /// Ids of a prompt: as many as the context holds. Those that no token has stand for no text.
 ///
 /// # Errors
-/// Validation errors, and the bound on their count.
-pub fn prompt_ids(value: &Json<'_>, path: &str, config: &ServingConfig) -> Result<Vec<u32>> {
+/// Validation errors, and the bound on their count, which is checked first.
+pub fn prompt_ids(value: &Json<'_>, path: &str, body: &Body<'_>, config: &ServingConfig) -> Result<Vec<u32>> {
+    if let Some(ids) = body.list(value) {
+        bounds::id_count(path, ids.len(), config.max_model_len)?;
+        return Ok(ids.to_vec());
+    }
     bounds::id_count(path, fields::list(value, path)?.len(), config.max_model_len)?;
     fields::token_ids(value, path)
 }

@@ -147,13 +147,16 @@ pub fn unique_members<'v, 'a>(members: &'v [(Cow<'a, str>, Json<'a>)]) -> Vec<(&
     unique
 }
 
-/// A value as compact JSON.
+/// A value as compact JSON. [`Text`](crate::text::Text)s are strings.
 ///
 /// # Errors
 /// None that a parsed value can cause.
 pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
-    serde_json::to_vec(value)
-        .map_err(|error| Error::Internal { message: format!("the response could not be written: {error}") })
+    let mut bytes = Vec::with_capacity(1024);
+    match value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, crate::text::Texts)) {
+        Ok(()) => Ok(bytes),
+        Err(error) => Err(Error::Internal { message: format!("the response could not be written: {error}") }),
+    }
 }
 
 #[cfg(test)]

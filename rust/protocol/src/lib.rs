@@ -3,6 +3,7 @@
 //! Field names, types and defaults are those of vLLM's scale-out APIs. Values arrive as a [`json::Json`] tree and
 //! are read field by field with [`fields::Fields`], which coerces and refuses as pydantic does.
 
+pub mod body;
 pub mod bounds;
 pub mod chat;
 pub mod completion;
@@ -18,7 +19,9 @@ pub mod message;
 pub mod sampling;
 pub mod schema;
 pub mod structured_outputs;
+pub mod text;
 
+pub use body::Body;
 pub use bounds::Bounds;
 pub use chat::{ChatRequest, ToolChoice};
 pub use completion::{CompletionRequest, Prompt};

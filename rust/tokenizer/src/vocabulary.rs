@@ -19,11 +19,55 @@ pub enum Decoding {
     Generic,
 }
 
-/// The vocabulary of a tokenizer: one arena of bytes, an end and flags per id.
+/// Bytes of a token that its entry holds. Nearly all tokens fit.
+const INLINE: usize = 14;
+/// Bytes of an entry.
+const ENTRY: usize = 16;
+/// Ids whose bytes are put together before they are appended.
+const BLOCK: usize = 64;
+
+/// What is known of an id, in one piece so that a look-up is one memory access: the token's bytes, their count, and
+/// flags. The entry of a token with more bytes holds the place of its bytes among [`Vocabulary::long`].
+#[derive(Debug, Clone, Copy)]
+struct Entry([u8; ENTRY]);
+
+impl Entry {
+    fn new(bytes: &[u8], flags: u8, long: &mut Vec<u8>) -> Self {
+        let mut entry = [0; ENTRY];
+        if bytes.len() <= INLINE {
+            entry[..bytes.len()].copy_from_slice(bytes);
+            entry[INLINE] = u8::try_from(bytes.len()).unwrap_or(u8::MAX);
+        } else {
+            let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX).to_le_bytes();
+            entry[..4].copy_from_slice(&place(long.len()));
+            entry[4..8].copy_from_slice(&place(long.len() + bytes.len()));
+            entry[INLINE] = u8::MAX;
+            long.extend_from_slice(bytes);
+        }
+        entry[INLINE + 1] = flags;
+        Self(entry)
+    }
+
+    /// How many bytes the entry holds; more than [`INLINE`] for a token whose bytes are elsewhere.
+    fn length(&self) -> usize {
+        usize::from(self.0[INLINE])
+    }
+
+    fn flags(&self) -> u8 {
+        self.0[INLINE + 1]
+    }
+
+    fn place(&self) -> std::ops::Range<usize> {
+        let number = |from: usize| self.0[from..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        number(0) as usize..number(4) as usize
+    }
+}
+
+/// The vocabulary of a tokenizer.
 pub struct Vocabulary {
-    arena: Box<[u8]>,
-    ends: Box<[u32]>,
-    flags: Box<[u8]>,
+    entries: Box<[Entry]>,
+    /// The bytes of tokens that are longer than an entry.
+    long: Box<[u8]>,
     decoding: Decoding,
     fingerprint: u64,
 }
@@ -61,29 +105,53 @@ impl Vocabulary {
             ends.push(u32::try_from(arena.len()).unwrap_or(u32::MAX));
         }
         let fingerprint = fingerprint(&arena, &ends, &flags);
-        Self { arena: arena.into(), ends: ends.into(), flags: flags.into(), decoding, fingerprint }
+        let (mut start, mut long) = (0, Vec::new());
+        let entries = ends.iter().zip(&flags).map(|(&end, &flags)| {
+            let bytes = &arena[std::mem::replace(&mut start, end as usize)..end as usize];
+            Entry::new(bytes, flags, &mut long)
+        });
+        Self { entries: entries.collect(), long: long.into(), decoding, fingerprint }
     }
 
     /// One more than the highest id.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.flags.len()
+        self.entries.len()
     }
 
     /// Whether there are no ids.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.flags.is_empty()
+        self.entries.is_empty()
     }
 
     /// The bytes of an id, none for an id that the tokenizer does not know. With [`Decoding::Generic`] they are
     /// those of the vocabulary's own string.
     #[must_use]
     pub fn bytes(&self, id: u32) -> &[u8] {
-        let index = id as usize;
-        let Some(&end) = self.ends.get(index) else { return &[] };
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        self.arena.get(start as usize..end as usize).unwrap_or_default()
+        let Some(entry) = self.entries.get(id as usize) else { return &[] };
+        entry.0[..INLINE].get(..entry.length()).unwrap_or_else(|| &self.long[entry.place()])
+    }
+
+    /// Appends the bytes of ids, one after another.
+    pub fn append(&self, ids: &[u32], out: &mut Vec<u8>) {
+        let mut block = [0; BLOCK * ENTRY];
+        for ids in ids.chunks(BLOCK) {
+            let mut at = 0;
+            for &id in ids {
+                let Some(entry) = self.entries.get(id as usize) else { continue };
+                if entry.length() > INLINE {
+                    out.extend_from_slice(&block[..at]);
+                    out.extend_from_slice(&self.long[entry.place()]);
+                    at = 0;
+                    continue;
+                }
+                // A copy of fixed length is one instruction; the next token overwrites what is too much.
+                block[at..at + ENTRY].copy_from_slice(&entry.0);
+                at += entry.length();
+            }
+            out.extend_from_slice(&block[..at]);
+        }
     }
 
     /// Whether the tokenizer knows an id.
@@ -102,6 +170,12 @@ impl Vocabulary {
     #[must_use]
     pub fn is_special(&self, id: u32) -> bool {
         self.has(id, SPECIAL)
+    }
+
+    /// How many ids stand before the first special token.
+    #[must_use]
+    pub fn ordinary(&self, ids: &[u32]) -> usize {
+        ids.iter().position(|&id| self.is_special(id)).unwrap_or(ids.len())
     }
 
     /// Whether an id is a byte-fallback token, such as `<0x0A>`.
@@ -123,7 +197,7 @@ impl Vocabulary {
     }
 
     fn has(&self, id: u32, flag: u8) -> bool {
-        self.flags.get(id as usize).is_some_and(|flags| flags & flag != 0)
+        self.entries.get(id as usize).is_some_and(|entry| entry.flags() & flag != 0)
     }
 }
 

@@ -1,33 +1,16 @@
 //! Text as the inside of a JSON string, piece by piece.
 
-use std::fmt::Write;
+use std::convert::Infallible;
+
+use dragoman_protocol::text::escape;
 
 /// Appends `text` to `out` as it stands between the quotes of a JSON string. The escaped pieces of a text, joined, are
 /// the escaped text.
 pub fn push(text: &str, out: &mut String) {
-    let mut plain = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        let short = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0x08 => "\\b",
-            0x0c => "\\f",
-            0..0x20 => "",
-            _ => continue,
-        };
-        out.push_str(&text[plain..at]);
-        if short.is_empty() {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "\\u{byte:04x}");
-        } else {
-            out.push_str(short);
-        }
-        plain = at + 1;
-    }
-    out.push_str(&text[plain..]);
+    let Ok(()) = escape(text, |run| {
+        out.push_str(run);
+        Ok::<(), Infallible>(())
+    });
 }
 
 /// A text as a JSON string.

@@ -1,5 +1,9 @@
 //! Reading segments up to the next marker, with text held back as long as it may become one.
 
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2, memchr3};
+
 use super::{Build, Segment};
 
 /// A text that means something to a parser.
@@ -10,12 +14,15 @@ pub struct Marker {
     special: Option<u32>,
 }
 
-/// Bytes that are searched for the markers first.
-const WINDOW: usize = 256;
-
 /// The markers that a parser looks for in one of its modes. They are told by their place in the list.
 #[derive(Debug, Clone)]
-pub struct Markers(Vec<Marker>);
+pub struct Markers {
+    list: Vec<Marker>,
+    /// The bytes that markers which are text begin with.
+    starts: Vec<u8>,
+    /// Bytes of the longest of them.
+    longest: usize,
+}
 
 impl Markers {
     /// Looks the markers up in the vocabulary.
@@ -25,60 +32,67 @@ impl Markers {
             let special = build.tokenizer.id(text).filter(|&id| build.vocabulary.is_special(id));
             Marker { text, special }
         };
-        Self(texts.iter().filter(|text| !text.is_empty()).map(marker).collect())
+        let list: Vec<Marker> = texts.iter().filter(|text| !text.is_empty()).map(marker).collect();
+        let textual = list.iter().filter(|marker| marker.special.is_none());
+        let mut starts: Vec<u8> = textual.clone().filter_map(|marker| marker.text.bytes().next()).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        let longest = textual.map(|marker| marker.text.len()).max().unwrap_or(0);
+        Self { list, starts, longest }
     }
 
     /// The text of a marker.
     #[must_use]
     pub fn text(&self, index: usize) -> &'static str {
-        self.0.get(index).map_or("", |marker| marker.text)
+        self.list.get(index).map_or("", |marker| marker.text)
     }
 
     /// The id of a marker that is a special token.
     #[must_use]
     pub fn special(&self, index: usize) -> Option<u32> {
-        self.0.get(index).and_then(|marker| marker.special)
+        self.list.get(index).and_then(|marker| marker.special)
     }
 
     /// The marker that is this special token.
     #[must_use]
     pub fn of_id(&self, id: u32) -> Option<usize> {
-        self.0.iter().position(|marker| marker.special == Some(id))
+        self.list.iter().position(|marker| marker.special == Some(id))
     }
 
     /// Whether `text` is the start of a marker, and not the whole of it.
     #[must_use]
     pub fn begins_with(&self, text: &str) -> bool {
         !text.is_empty()
-            && self.0.iter().any(|marker| marker.text.len() > text.len() && marker.text.starts_with(text))
+            && self.list.iter().any(|marker| marker.text.len() > text.len() && marker.text.starts_with(text))
     }
 
     pub(super) fn textual(&self) -> impl Iterator<Item = (usize, &'static str)> + '_ {
-        let textual = self.0.iter().enumerate().filter(|(_, marker)| marker.special.is_none());
+        let textual = self.list.iter().enumerate().filter(|(_, marker)| marker.special.is_none());
         textual.map(|(index, marker)| (index, marker.text))
     }
 
     /// The first marker in `text`: the earliest, and of those that begin together the longest.
-    ///
-    /// It looks through growing windows, so that the time is that of the way to the marker, however far another is.
     fn find(&self, text: &str) -> Option<(usize, usize)> {
-        let longest = self.textual().map(|(_, marker)| marker.len()).max()?;
-        let mut reach = WINDOW;
+        let mut from = 0;
         loop {
-            let mut end = reach.saturating_add(longest).min(text.len());
-            while !text.is_char_boundary(end) {
-                end += 1;
+            let at = from + self.next_start(&text.as_bytes()[from..])?;
+            let fitting =
+                self.textual().filter(|(_, marker)| text.as_bytes()[at..].starts_with(marker.as_bytes()));
+            if let Some((index, _)) = fitting.min_by_key(|(_, marker)| std::cmp::Reverse(marker.len())) {
+                return Some((at, index));
             }
-            let window = &text[..end];
-            let found = self
-                .textual()
-                .filter_map(|(index, marker)| Some((window.find(marker)?, marker.len(), index)));
-            let first = found.min_by_key(|&(at, length, _)| (at, std::cmp::Reverse(length)));
-            match first {
-                Some((at, _, index)) if at < reach || end == text.len() => return Some((at, index)),
-                _ if end == text.len() => return None,
-                _ => reach = reach.saturating_mul(2),
-            }
+            from = at + 1;
+        }
+    }
+
+    /// Where a marker may begin.
+    fn next_start(&self, bytes: &[u8]) -> Option<usize> {
+        match *self.starts {
+            [] => None,
+            [one] => memchr(one, bytes),
+            [one, two] => memchr2(one, two, bytes),
+            [one, two, three] => memchr3(one, two, three, bytes),
+            _ => bytes.iter().position(|byte| self.starts.contains(byte)),
         }
     }
 
@@ -89,15 +103,13 @@ impl Markers {
             let tail = &text[from..];
             self.textual().any(|(_, marker)| marker.len() > tail.len() && marker.starts_with(tail))
         };
-        let longest = self.textual().map(|(_, marker)| marker.len()).max().unwrap_or(0);
-        let from = text.len().saturating_sub(longest);
+        let from = text.len().saturating_sub(self.longest);
         (from..=at).filter(|&from| text.is_char_boundary(from)).any(begins)
     }
 
     /// Where the text at the end of `text` begins that more text could make a marker; its length where there is none.
     fn undecided(&self, text: &str) -> usize {
-        let longest = self.textual().map(|(_, marker)| marker.len()).max().unwrap_or(0);
-        let from = text.len().saturating_sub(longest.saturating_sub(1));
+        let from = text.len().saturating_sub(self.longest.saturating_sub(1));
         let mut starts = (from..text.len()).filter(|&at| text.is_char_boundary(at));
         starts
             .find(|&at| self.textual().any(|(_, marker)| marker.starts_with(&text[at..])))
@@ -118,24 +130,22 @@ pub enum Until {
 
 /// The unread text of a parser: what was held back, then the new segment.
 #[derive(Debug)]
-pub struct Input {
-    text: String,
+pub struct Input<'t> {
+    text: Cow<'t, str>,
     at: usize,
     special: Option<(u32, String)>,
     last: bool,
 }
 
-impl Input {
+impl<'t> Input<'t> {
     /// Joins the text that `held` kept with a segment; `held` is empty then, until [`Input::hold`].
     #[must_use]
-    pub fn new(held: &mut String, segment: Segment<'_>) -> Self {
-        let mut text = std::mem::take(held);
-        let special = match segment {
-            Segment::Text(more) => {
-                text.push_str(more);
-                None
-            }
-            Segment::Special { id, text } => Some((id, text.to_owned())),
+    pub fn new(held: &mut String, segment: Segment<'t>) -> Self {
+        let held = std::mem::take(held);
+        let (text, special) = match segment {
+            Segment::Text(more) if held.is_empty() => (Cow::Borrowed(more), None),
+            Segment::Text(more) => (Cow::Owned(held + more), None),
+            Segment::Special { id, text } => (Cow::Owned(held), Some((id, text.to_owned()))),
         };
         Self { text, at: 0, special, last: false }
     }
@@ -143,7 +153,7 @@ impl Input {
     /// The held text, after which no more comes.
     #[must_use]
     pub fn last(held: &mut String) -> Self {
-        Self { text: std::mem::take(held), at: 0, special: None, last: true }
+        Self { text: Cow::Owned(std::mem::take(held)), at: 0, special: None, last: true }
     }
 
     /// Whether no text can follow the text that is here: a special token does, or the end.

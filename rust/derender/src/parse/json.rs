@@ -1,5 +1,6 @@
 //! A JSON text that arrives in pieces: where it ends, and whether it is one, with a state of a few bytes.
 
+use dragoman_protocol::text::plain;
 use serde::{Deserialize, Serialize};
 
 /// Nesting that is followed; deeper values are refused as malformed.
@@ -78,6 +79,9 @@ impl Scanner {
         let progress = loop {
             if self.expect == Expect::Done {
                 break Progress::Done;
+            }
+            if let Expect::String { .. } = self.expect {
+                at += plain(&bytes[at..]);
             }
             let Some(&byte) = bytes.get(at) else { break Progress::More };
             if let Expect::String { .. } = self.expect
