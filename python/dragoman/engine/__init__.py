@@ -18,6 +18,7 @@ from dragoman.engine.errors import (
 from dragoman.engine.output import FinishReason, RankedLogprob, TokenLogprob, TokenOutput
 from dragoman.engine.params import SamplingParams
 from dragoman.engine.statistics import EngineStats
+from dragoman.engine.token_mask import MakeMask, TokenMask
 
 if TYPE_CHECKING:
     from dragoman.engine.engine import Engine
@@ -30,10 +31,12 @@ __all__ = [
     "EngineStats",
     "FinishReason",
     "InvalidRequestError",
+    "MakeMask",
     "QueueFullError",
     "RankedLogprob",
     "SamplingParams",
     "TokenLogprob",
+    "TokenMask",
     "TokenOutput",
     "UnsupportedModelError",
 ]

@@ -17,7 +17,7 @@ import torch
 from dragoman.engine.admission import Admission
 from dragoman.engine.attention.paged import PagedAttention
 from dragoman.engine.bridge import stream
-from dragoman.engine.config import EngineConfig
+from dragoman.engine.config import EngineConfig, PauseMode
 from dragoman.engine.errors import EngineDeadError, QueueFullError
 from dragoman.engine.kv_cache import BlockPool
 from dragoman.engine.loop import EngineLoop
@@ -28,6 +28,7 @@ from dragoman.engine.runner import ModelRunner
 from dragoman.engine.scheduler import Scheduler
 from dragoman.engine.sequence import Request
 from dragoman.engine.statistics import EngineStats
+from dragoman.engine.token_mask import MakeMask
 from dragoman.engine.weights.loading import (
     Progress,
     choose_device,
@@ -144,9 +145,10 @@ class Engine:
         *,
         priority: int = 0,
         cache_salt: str | None = None,
+        make_mask: MakeMask | None = None,
         on_output: Callable[[TokenOutput], None],
     ) -> None:
-        """Queue a request. Lower ``priority`` goes first.
+        """Queue a request. Lower ``priority`` goes first; ``make_mask`` makes what constrains each choice.
 
         ``on_output`` is called on the engine's thread, so it must be quick and must not call back into the
         engine other than to submit or abort; an exception from it aborts the request. Raises
@@ -159,6 +161,7 @@ class Engine:
             params,
             priority=priority,
             cache_salt=cache_salt,
+            make_mask=make_mask,
             on_output=on_output,
         )
         limit = self.config.max_waiting_requests
@@ -182,6 +185,7 @@ class Engine:
         *,
         priority: int = 0,
         cache_salt: str | None = None,
+        make_mask: MakeMask | None = None,
     ) -> AsyncGenerator[TokenOutput, None]:
         """The same for asyncio: outputs as they come. Leaving the iterator early aborts the request."""
 
@@ -192,20 +196,40 @@ class Engine:
                 params,
                 priority=priority,
                 cache_salt=cache_salt,
+                make_mask=make_mask,
                 on_output=on_output,
             )
 
         async for output in stream(begin, lambda: self.abort((request_id,))):
             yield output
 
-    def abort(self, request_ids: Iterable[str]) -> None:
-        """End requests within a step; their open choices finish with "abort". Unknown ids are ignored."""
-        ids = tuple(request_ids)
-        self._post(lambda: self._loop.abort(ids))
+    def abort(self, request_ids: Iterable[str], *, index: int | None = None) -> None:
+        """End requests within a step; their open choices finish with "abort". Unknown ids are ignored.
 
-    def pause(self) -> Future[None]:
-        """Run no more steps until :meth:`resume`; done when the current step is over. Requests wait."""
-        return self.call(self._loop.pause)
+        With ``index`` only that choice of each ends.
+        """
+        ids = tuple(request_ids)
+        self._post(lambda: self._loop.abort(ids, index))
+
+    def pause(self, mode: PauseMode = "keep") -> Future[None]:
+        """Run no more steps until :meth:`resume`; requests that come meanwhile wait.
+
+        The requests that are here freeze ("keep"), end with "abort", or are finished first ("wait"). The future
+        is done when the engine stands still, or was resumed before it did.
+        """
+        if mode == "wait":
+            return self._drain()
+        return self.call(lambda: self._loop.pause(abort=mode == "abort"))
+
+    def _drain(self) -> Future[None]:
+        drained: Future[None] = Future()
+
+        def done() -> None:
+            if not drained.done():
+                drained.set_result(None)
+
+        self.call(lambda: self._loop.drain(done))
+        return drained
 
     def resume(self) -> Future[None]:
         """Go on after :meth:`pause`."""
@@ -227,7 +251,7 @@ class Engine:
         ``version`` from then on. Raises ``UnsupportedModelError`` for files that do not fit.
         """
         model = load(Path(path), self.device, self.dtype, max_model_len=self.max_model_len)
-        require_same_shape(self._model, model.config)
+        require_same_shape(self._loop.model, model)
         return self.call(lambda: self._loop.replace_model(model, version))
 
     def call(self, action: Callable[[], Result]) -> Future[Result]:

@@ -9,11 +9,8 @@ from dragoman import _core
 from dragoman.engine import SamplingParams
 from dragoman.server.errors import ApiError
 
-# Fields that this engine does not honour yet: a request that sets one is refused, not misunderstood.
+# Fields that this engine does not honour: a request that sets one is refused, not misunderstood.
 UNSUPPORTED = (
-    "structured_outputs",
-    "prompt_logprob_token_ids",
-    "prompt_logprob_start",
     "repetition_detection",
     "thinking_token_budget",
     "watermarking",
@@ -45,10 +42,13 @@ def engine_sampling(fields: dict[str, Any], tokenizer: _core.Tokenizer) -> Sampl
     bias = fields.get("logit_bias")
     allowed = fields.get("allowed_token_ids")
     followed = fields.get("logprob_token_ids")
+    scored = fields.get("prompt_logprob_token_ids")
     return SamplingParams(
         stop_token_ids=tuple(fields.get("stop_token_ids") or ()),
         logit_bias=None if not bias else {int(token): float(value) for token, value in bias.items()},
         allowed_token_ids=None if allowed is None else tuple(allowed),
+        prompt_logprob_token_ids=None if scored is None else tuple(map(tuple, scored)),
+        prompt_logprob_start=fields.get("prompt_logprob_start") or 0,
         logprob_token_ids=None if not followed else tuple(followed),
         bad_words_token_ids=bad_word_ids(fields.get("bad_words") or (), tokenizer),
         **{name: fields[name] for name in PLAIN if name in fields},
