@@ -77,7 +77,10 @@ def _routers(services: Services) -> list[APIRouter]:
     """The routes that are not hot."""
     found = [health.router(services), models.router(services)]
     if services.engine is not None and services.options.scale_out:
-        found.append(abort.router(services, development=services.options.mode == "tokens-only"))
+        dedicated = services.options.mode == "tokens-only"
+        found.append(abort.router(services, development=dedicated))
+        if dedicated:
+            found.append(weights.router(services, services.engine))
     return found
 
 
