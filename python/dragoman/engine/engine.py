@@ -291,6 +291,15 @@ class Engine:
             return not self._inbox and not self._loop.has_work
 
     def _main(self) -> None:
+        try:
+            self._run()
+        except BaseException:
+            # Nothing that the loop guards against: a thread killed, memory gone. Nobody may wait for ever.
+            log.exception("the engine's loop is dead")
+            self._loop.end_all("error", "the engine's loop is dead")
+            raise
+
+    def _run(self) -> None:
         while True:
             with self._wake:
                 while not (self._inbox or self._stopping or self._loop.can_step):

@@ -90,7 +90,7 @@ class EngineLoop:
 
     def abort_all(self) -> None:
         """End everything, as on shutdown."""
-        self._end_all("abort")
+        self.end_all("abort")
 
     def pause(self, *, abort: bool = False) -> None:
         if abort:
@@ -142,7 +142,7 @@ class EngineLoop:
             # A fault of the engine's own bookkeeping: what it says about anybody cannot be trusted now.
             self._failed_steps += 1
             log.exception("the scheduler failed; ending every request")
-            self._end_all("error", _describe(error))
+            self.end_all("error", _describe(error))
         finally:
             self._steps += 1
             self._step_seconds += time.monotonic() - began
@@ -228,7 +228,8 @@ class EngineLoop:
         for sequence in open_ones:
             self._forget_if_finished(sequence.request)
 
-    def _end_all(self, reason: FinishReason, error: str | None = None) -> None:
+    def end_all(self, reason: FinishReason, error: str | None = None) -> None:
+        """End every request and tell its caller why."""
         for requests in list(self._requests.values()):
             for request in list(requests):
                 self._end(request.sequences, reason, error)
