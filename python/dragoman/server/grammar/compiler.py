@@ -103,7 +103,10 @@ class GrammarCompiler:
             if self._loaded is None:
                 text = self._path.read_text(encoding="utf-8")
                 added = json.loads(text).get("added_tokens") or []
-                literals = Literals({token["content"]: token["id"] for token in added})
+                literals = Literals(
+                    {token["content"]: token["id"] for token in added},
+                    {token["id"] for token in added if not token.get("special")} - {*self._eos},
+                )
                 self._loaded = (_tokenizer(text, self._vocab_size, self._eos), literals)
             return self._loaded
 

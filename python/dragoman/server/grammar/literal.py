@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 
@@ -30,8 +30,10 @@ class Literals:
     find markers by their ids.
     """
 
-    def __init__(self, added_tokens: Mapping[str, int]) -> None:
+    def __init__(self, added_tokens: Mapping[str, int], text_tokens: Collection[int] = ()) -> None:
+        """``text_tokens`` are those added tokens that a model may write as part of a text, such as tags."""
         self._ids = dict(added_tokens)
+        self._text_tokens = frozenset(text_tokens)
         longest_first = sorted(filter(None, self._ids), key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
@@ -47,6 +49,28 @@ class Literals:
         if end < len(text):
             found.append(Piece(text[end:]))
         return found
+
+    def leading(self, text: str, begin: str) -> list[Piece]:
+        """The parts of ``text`` that cover ``begin``, with which it begins. A token that reaches beyond stays whole."""
+        found: list[Piece] = []
+        missing = len(begin)
+        for piece in self.pieces(text):
+            if missing <= 0:
+                break
+            found.append(piece if piece.token is not None else Piece(piece.text[:missing]))
+            missing -= len(found[-1].text)
+        return found
+
+    def text_tokens(self, excluded: Collection[str]) -> str:
+        """The tokens that may stand in free text, as one Lark term; empty where there are none."""
+        kept = sorted(self._text_tokens - {self._ids.get(text, -1) for text in excluded})
+        runs: list[tuple[int, int]] = []
+        for token in kept:
+            if runs and runs[-1][1] == token - 1:
+                runs[-1] = (runs[-1][0], token)
+            else:
+                runs.append((token, token))
+        return f"<[{','.join(f'{first}-{last}' for first, last in runs)}]>" if runs else ""
 
     def lark(self, text: str) -> str:
         """A text as Lark terms in a row; the empty text is an empty string."""

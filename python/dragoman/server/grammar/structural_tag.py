@@ -15,7 +15,7 @@ from llguidance import regex_to_lark
 from llguidance.gbnf_to_lark import any_to_lark
 
 from dragoman.server.errors import ApiError
-from dragoman.server.grammar.literal import Literals
+from dragoman.server.grammar.literal import Literals, Piece
 from dragoman.server.grammar.schema import JsonStyle, json_grammar
 
 PARAM = "structural_tag"
@@ -52,7 +52,7 @@ class _Writer:
             "json_schema": self._json_schema,
             "regex": lambda found: f"/{regex_to_lark(_text(found, 'pattern'))}/",
             "grammar": self._grammar,
-            "any_text": lambda found: self._any_text(found),
+            "any_text": lambda found: " ".join(self._free_text(found)),
             "sequence": lambda found: " ".join(self._all(found, "elements")),
             "or": lambda found: " | ".join(self._all(found, "elements")),
             "tag": self._tag,
@@ -113,13 +113,21 @@ class _Writer:
         self._grammars.append({"name": name, "lark_grammar": any_to_lark(_text(found, "grammar"))})
         return f"@{name}"
 
-    def _any_text(self, found: dict[str, Any], until: list[str] | None = None) -> str:
-        """Text without the excluded strings and, so that they are met, without ``until``."""
-        excluded = [text for text in [*_texts(found, "excludes"), *(until or [])] if text]
-        if not excluded:
-            return self._rule(ANY_TEXT, name="TEXT")
-        either = "|".join(re.escape(text).replace("/", "\\/").replace("\n", "\\n") for text in excluded)
-        return self._rule(rf"{ANY_TEXT} & ~/(.|\n)*({either})(.|\n)*/", name="TEXT")
+    def _free_text(self, found: dict[str, Any], until: list[Piece] | None = None) -> tuple[str, str]:
+        """Text without the excluded strings and, so that they are met, without ``until``.
+
+        It is a term for all up to its last added token, which may be empty, and the terminal of what follows.
+        """
+        excluded = [text for text in _texts(found, "excludes") if text]
+        met = until or []
+        either = "|".join(
+            re.escape(text).replace("/", "\\/").replace("\n", "\\n")
+            for text in [*excluded, *(piece.text for piece in met if piece.token is None)]
+        )
+        body = rf"{ANY_TEXT} & ~/(.|\n)*({either})(.|\n)*/" if either else ANY_TEXT
+        text = self._rule(body, name="TEXT")
+        tokens = self._literals.text_tokens([*excluded, *(piece.text for piece in met)])
+        return (f"({text} {tokens})*" if tokens else ""), text
 
     def _tag(self, found: dict[str, Any]) -> str:
         return f"{self._literals.lark(_text(found, 'begin'))} {self._rest(found)}"
@@ -129,9 +137,8 @@ class _Writer:
         ends = [tag["end"]] if isinstance(tag.get("end"), str) else _texts(tag, "end")
         content = _object(tag, "content")
         if content.get("type") == "any_text":
-            plain = [self._literals.pieces(end) for end in ends]
-            until = [pieces[0].text for pieces in plain if pieces and pieces[0].token is None]
-            body = self._any_text(content, until)
+            until = [pieces[0] for pieces in map(self._literals.pieces, ends) if pieces]
+            body = " ".join(self._free_text(content, until))
         else:
             body = self._format(content)
         closing = " | ".join(self._literals.lark(end) for end in ends) or '""'
@@ -139,36 +146,36 @@ class _Writer:
 
     def _triggered_tags(self, found: dict[str, Any]) -> str:
         """Free text; behind a trigger only what one of its tags has there."""
-        triggers = _texts(found, "triggers")
-        tags = _objects(found, "tags")
-        options: dict[str, list[str]] = {trigger: [] for trigger in triggers if trigger}
-        for tag in tags:
+        triggers = [trigger for trigger in _texts(found, "triggers") if trigger]
+        options: dict[tuple[Piece, ...], list[str]] = {}
+        for tag in _objects(found, "tags"):
             begin = _text(tag, "begin")
-            trigger = max((item for item in options if begin.startswith(item)), key=len, default=None)
+            trigger = max((item for item in triggers if begin.startswith(item)), key=len, default=None)
             if trigger is None:
                 raise _refused(f"structural_tag: no trigger begins {begin[:80]!r}")
-            rest = begin.removeprefix(trigger)
-            options[trigger].append(f"{self._literals.lark(rest) if rest else ''} {self._rest(tag)}")
-        text = self._any_text(found)
-        parts = []
-        for trigger, rests in options.items():
-            if rests:
-                parts.append(f"{self._until(text, trigger)} ({' | '.join(rests)})")
-        if not parts:
+            met = tuple(self._literals.leading(begin, trigger))
+            rest = begin[sum(len(piece.text) for piece in met) :]
+            following = f"{self._literals.lark(rest) if rest else ''} {self._rest(tag)}"
+            options.setdefault(met, []).append(following)
+        if not options:
             raise _refused("structural_tag has no tags for its triggers")
+        # Plain triggers end the text by being lazy: only their tokens must be kept out of it.
+        tokens = [met[0] for met in options if met[0].token is not None]
+        before, text = self._free_text(found, tokens)
+        parts = [f"{before} {self._until(text, met)} ({' | '.join(rests)})" for met, rests in options.items()]
         part = self._rule(" | ".join(parts))
+        text = f"{before} {text}"
         if found.get("stop_after_first"):
             return part if found.get("at_least_one") else f"{part} | {text}"
         return f"{part}{'+' if found.get('at_least_one') else '*'} {text}"
 
-    def _until(self, text: str, trigger: str) -> str:
+    def _until(self, text: str, met: tuple[Piece, ...]) -> str:
         """Free text up to and with a trigger."""
-        pieces = self._literals.pieces(trigger)
-        if pieces[0].token is not None:
+        if met[0].token is not None:
             # A token of its own ends free text by itself.
-            return " ".join([text, *(piece.lark for piece in pieces)])
-        met = self._rule(f"{text} {pieces[0].lark}", name="trigger", attributes="[lazy]")
-        return " ".join([met, *(piece.lark for piece in pieces[1:])])
+            return " ".join([text, *(piece.lark for piece in met)])
+        first = self._rule(f"{text} {met[0].lark}", name="trigger", attributes="[lazy]")
+        return " ".join([first, *(piece.lark for piece in met[1:])])
 
     def _tags_with_separator(self, found: dict[str, Any]) -> str:
         tag = self._rule(" | ".join(self._rule(self._tag(item)) for item in _objects(found, "tags")))
