@@ -79,6 +79,7 @@ class Engine:
         self._thread: threading.Thread | None = None
         self._stopping = False
         self._draining = False
+        self._dead = False
 
     @property
     def vocab_size(self) -> int:
@@ -99,7 +100,7 @@ class Engine:
     def is_healthy(self) -> bool:
         """False where the loop is not running, or has been in one step for too long."""
         thread = self._thread
-        if thread is None or not thread.is_alive():
+        if thread is None or not thread.is_alive() or self._dead:
             return False
         began = self._loop.step_began
         return began is None or time.monotonic() - began < STUCK_AFTER_SECONDS
@@ -283,7 +284,7 @@ class Engine:
             self._wake.notify()
 
     def _require_running(self) -> None:
-        if self._thread is None or not self._thread.is_alive() or self._draining:
+        if self._thread is None or not self._thread.is_alive() or self._dead or self._draining:
             raise EngineDeadError("the engine is not running")
 
     def _idle(self) -> bool:
@@ -296,8 +297,8 @@ class Engine:
         except BaseException:
             # Nothing that the loop guards against: a thread killed, memory gone. Nobody may wait for ever.
             log.exception("the engine's loop is dead")
+            self._dead = True
             self._loop.end_all("error", "the engine's loop is dead")
-            raise
 
     def _run(self) -> None:
         while True:
