@@ -17,6 +17,7 @@ from dragoman.engine.errors import (
 )
 from dragoman.engine.output import FinishReason, RankedLogprob, TokenLogprob, TokenOutput
 from dragoman.engine.params import SamplingParams
+from dragoman.engine.repetition import RepetitionDetection
 from dragoman.engine.statistics import EngineStats
 from dragoman.engine.token_mask import MakeMask, TokenMask
 
@@ -34,6 +35,7 @@ __all__ = [
     "MakeMask",
     "QueueFullError",
     "RankedLogprob",
+    "RepetitionDetection",
     "SamplingParams",
     "TokenLogprob",
     "TokenMask",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dragoman.engine.errors import InvalidRequestError
+from dragoman.engine.repetition import RepetitionDetection
 
 MAX_CHOICES = 16384
 """Most choices of one request (vLLM's ``VLLM_MAX_N_SEQUENCES``)."""
@@ -50,6 +51,7 @@ class SamplingParams:
     logit_bias: Mapping[int, float] | None = None
     allowed_token_ids: tuple[int, ...] | None = None
     bad_words_token_ids: tuple[tuple[int, ...], ...] = ()
+    repetition_detection: RepetitionDetection | None = None
 
     def validate(self, vocab_size: int) -> None:
         """Raise :class:`InvalidRequestError` for a value that the sampler cannot honour."""
@@ -96,6 +98,8 @@ class SamplingParams:
                     f"Requested {name} of {asked}, which is outside 0 to {MAX_LOGPROBS}.",
                     name,
                 )
+        if self.repetition_detection is not None:
+            self.repetition_detection.validate()
         self._validate_ids(vocab_size)
 
     def _validate_ids(self, vocab_size: int) -> None:

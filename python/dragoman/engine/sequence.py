@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from dragoman.engine.kv_cache import ROOT_HASH, BlockHash, hash_block
 from dragoman.engine.output import FinishReason, TokenLogprob, TokenOutput
 from dragoman.engine.params import SamplingParams
+from dragoman.engine.repetition import STOP_REASON
 from dragoman.engine.token_mask import MakeMask, TokenMask
 
 
@@ -87,7 +88,7 @@ class Sequence:
         self.block_hashes: list[BlockHash] = []
         self.cached_tokens: int | None = None
         self.finish_reason: FinishReason | None = None
-        self.stop_reason: int | None = None
+        self.stop_reason: int | str | None = None
         self.stop_ids: frozenset[int] = frozenset()
         self.output_counts: dict[int, int] = {}
         self.prompt_logprobs: list[TokenLogprob | None] | None = (
@@ -147,10 +148,19 @@ class Sequence:
         if self.error is not None:
             self.finish_reason = "error"
             return
-        if self.num_output >= self.params.min_tokens and token in self.stop_ids:
+        params = self.params
+        is_long_enough = self.num_output >= params.min_tokens
+        if is_long_enough and token in self.stop_ids:
             self.finish_reason = "stop"
             self.stop_reason = token
         elif self.mask is not None and self.mask.is_terminated:
             self.finish_reason = "stop"
         elif self.num_output >= self.request.max_tokens:
             self.finish_reason = "length"
+        elif (
+            is_long_enough
+            and params.repetition_detection is not None
+            and params.repetition_detection.is_met(self.token_ids, self.prompt_length)
+        ):
+            self.finish_reason = "repetition"
+            self.stop_reason = STOP_REASON
