@@ -8,17 +8,19 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from dragoman.engine import Engine
 from dragoman.engine.config import PauseMode
 from dragoman.engine.errors import EngineError
 from dragoman.server.body import read_body
 from dragoman.server.errors import ApiError
 from dragoman.server.services import Services
+
+if TYPE_CHECKING:
+    from dragoman.engine import Engine
 
 MODES: dict[str, PauseMode] = {mode: mode for mode in get_args(PauseMode)}
 BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
