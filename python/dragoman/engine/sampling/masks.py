@@ -37,7 +37,7 @@ class StepMasks:
             failure = future.exception()
             if failure is not None:
                 sequences[row].error = f"the grammar could not go on: {failure}"
-        allowed = _unpack(torch.from_numpy(self._bits).to(logits.device), logits.shape[1])
+        allowed = _unpack(self._bits, logits.shape[1], logits.device)
         chosen = logits[self._rows].masked_fill(~allowed, float("-inf"))
         lost = torch.isneginf(chosen.amax(-1)).tolist()
         for row, line, is_lost in zip(self._rows, chosen, lost, strict=True):
@@ -69,8 +69,13 @@ class MaskWorkers:
         return StepMasks(rows, bits, filling)
 
 
-def _unpack(bits: Tensor, vocab_size: int) -> Tensor:
+def _unpack(bits: NDArray[np.int32], vocab_size: int, device: torch.device) -> Tensor:
     """``[rows, words]`` to booleans ``[rows, vocabulary]``; the lowest bit of a word is its first id."""
-    places = torch.arange(32, dtype=torch.int32, device=bits.device)
-    spread = (bits.unsqueeze(-1) >> places) & 1
-    return spread.flatten(1)[:, :vocab_size].bool()
+    if device.type == "cpu":
+        # One thread of numpy's; torch's would wait for each other longer than this takes.
+        spread = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
+        return torch.from_numpy(spread).view(torch.bool)[:, :vocab_size]
+    # Unpacked on the device: an eighth of the bytes to move.
+    places = torch.arange(32, dtype=torch.int32, device=device)
+    words = torch.from_numpy(bits).to(device)
+    return ((words.unsqueeze(-1) >> places) & 1).flatten(1)[:, :vocab_size].bool()
