@@ -13,6 +13,7 @@ __all__ = [
     "Rendered",
     "Renderer",
     "RequestError",
+    "StopWatch",
     "Template",
     "TemplateBudgetError",
     "Tokenizer",
@@ -118,6 +119,28 @@ class Derenderer:
     def stream(
         self, prompt_token_ids: Sequence[int], chat_request: bytes | None = None
     ) -> DerenderStream: ...
+    def watch_stops(
+        self, prompt_token_ids: Sequence[int], sampling_params: bytes, *, reasoning: bool = False
+    ) -> StopWatch:
+        """Finds the stop strings of `sampling_params` (JSON) in the output that follows a prompt.
+
+        With `reasoning` none is found in what the reasoning parser takes for reasoning.
+        """
+
+    @property
+    def has_reasoning_parser(self) -> bool: ...
+    def prompt_ends_reasoning(self, token_ids: Sequence[int]) -> bool:
+        """Whether the last turn of a prompt closes the reasoning, so that the answer begins at once."""
+
+    def output_ends_reasoning(self, token_ids: Sequence[int]) -> bool:
+        """Whether these ids, the last of an output, bring its reasoning to an end."""
+
+@final
+class StopWatch:
+    """The stop strings of a request in one choice of it."""
+
+    def push(self, token_ids: Sequence[int]) -> str | None:
+        """Reads the next ids; the stop string that has been met, once there is one."""
 
 @final
 class DerenderStream:
@@ -136,7 +159,8 @@ def parse_generate_request(body: bytes, config: bytes) -> dict[str, Any]:
     """A checked `/inference/v1/generate` body; sampling fields at their defaults may be absent.
 
     Keys: request_id (str | None), model, token_ids (NDArray[uint32]), sampling_params (dict), stream (bool),
-    include_usage, continuous_usage_stats (bool), return_token_ids (bool), cache_salt, priority,
+    include_usage, continuous_usage_stats (bool), reasoning_ended (bool | None), return_token_ids (bool), cache_salt,
+    priority,
     kv_transfer_params, ec_transfer_params.
     Raises RequestError.
     """

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from dragoman.engine import (
     Engine,
@@ -200,6 +202,27 @@ def test_out_of_memory_for_ever_fails_the_request(tiny_llama: Path, monkeypatch:
         engine.shutdown()
 
 
+class OddOnly:
+    """A mask of odd ids that ends with the first that is divisible by five."""
+
+    accepted = 0
+
+    def __init__(self) -> None:
+        self._last = 1
+
+    def fill(self, row: NDArray[np.int32]) -> None:
+        row.fill(np.int32(-1431655766))
+
+    def accept(self, token: int) -> bool:
+        self._last = token
+        OddOnly.accepted += 1
+        return token % 2 == 1
+
+    @property
+    def is_terminated(self) -> bool:
+        return self._last % 5 == 0
+
+
 def test_thousand_random_requests_leave_no_block(tiny_llama: Path) -> None:
     """Random lengths, parameters and aborts on a cache that is too small for them all."""
     engine = build(tiny_llama, max_num_seqs=24, max_num_batched_tokens=96, kv_cache_memory_bytes=600_000)
@@ -221,12 +244,19 @@ def test_thousand_random_requests_leave_no_block(tiny_llama: Path) -> None:
                 prompt_logprobs=rng.choice([None, None, None, 1]),
                 repetition_penalty=rng.choice([1.0, 1.2]),
             )
-            item = Pending(engine, prompt, params, request_id=f"r{number}", priority=rng.randrange(3))
+            options = {"make_mask": OddOnly} if rng.random() < 0.2 else {}
+            item = Pending(
+                engine, prompt, params, request_id=f"r{number}", priority=rng.randrange(3), **options
+            )
             pending.append(item)
+            if rng.random() < 0.2:
+                # One choice of many, as where it has met a stop string.
+                engine.abort([f"r{rng.randrange(number + 1)}"], index=rng.randrange(3))
             if rng.random() < 0.2:
                 engine.abort([f"r{rng.randrange(number + 1)}"])
         reasons = {choice.finish_reason for item in pending for choice in item.result().choices.values()}
         assert reasons <= {"stop", "length", "abort"}
+        assert OddOnly.accepted > 0
         assert {"length", "abort"} <= reasons
         assert all_blocks_free(engine)
         assert engine.stats.running == engine.stats.waiting == 0

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conformance.data import SHARED, json_lines
+from tests.conformance.data import SHARED, Differences, json_lines
 
 FILE = SHARED / "conformance/engine.jsonl"
 CASES = json_lines(FILE) if FILE.is_file() else []
@@ -22,8 +22,10 @@ SAMPLED = {"n2-seed", "seed-repeat-a", "seed-repeat-b"}
 RANDOM_ID = re.compile(r"generate-tokens-[0-9a-f]{32}")
 
 pytestmark = pytest.mark.skipif(not CASES, reason="the reference data (../shared) is not here")
-GENERATE = [case for case in CASES if "body" in case]
-RAW = [case for case in CASES if "body" not in case]
+DIFFERENCES = Differences("engine")
+DIFFERENT = [case for case in CASES if DIFFERENCES.reason("engine", case["name"]) is not None]
+GENERATE = [case for case in CASES if "body" in case and case not in DIFFERENT]
+RAW = [case for case in CASES if "body" not in case and case not in DIFFERENT]
 
 
 def check_error(reply: httpx.Response, expected: dict[str, Any]) -> None:
@@ -127,6 +129,18 @@ def test_other_paths(case: dict[str, Any], engine_client: httpx.Client) -> None:
         assert list(reply.json()) == list(expected)
     else:
         assert reply.json() == expected
+
+
+def test_what_is_refused_by_the_reference_alone(engine_client: httpx.Client) -> None:
+    assert len(DIFFERENT) == len(DIFFERENCES.keys)
+    for case in DIFFERENT:
+        assert case["status"] >= 400
+        if "body" in case:
+            reply = engine_client.post("/inference/v1/generate", json=case["body"])
+        else:
+            _, method, path = case["name"].split()
+            reply = engine_client.request(method, path)
+        assert reply.status_code == 200, reply.text
 
 
 def test_a_seed_repeats(engine_client: httpx.Client) -> None:

@@ -58,7 +58,10 @@ class StubEngine:
         finally:
             self.closed += 1
 
-    def abort(self, request_ids: list[str]) -> None:
+    def check(self, prompt_token_ids: list[int], params: SamplingParams) -> None:
+        pass
+
+    def abort(self, request_ids: list[str], *, index: int | None = None) -> None:
         self.aborted.extend(request_ids)
 
 
@@ -207,7 +210,7 @@ def test_what_the_engine_gets(ask: Ask) -> None:
     assert request_id.startswith("generate-tokens-r")
     assert (params.max_tokens, params.logit_bias, params.stop_token_ids) == (3, {7: 2.5}, (9,))
     assert params.seed == 4
-    assert options == {"priority": 5, "cache_salt": "s"}
+    assert options == {"priority": 5, "cache_salt": "s", "make_mask": None}
 
 
 def test_requests_with_one_id_are_two_to_the_engine(services: Services) -> None:

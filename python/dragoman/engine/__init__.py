@@ -17,7 +17,9 @@ from dragoman.engine.errors import (
 )
 from dragoman.engine.output import FinishReason, RankedLogprob, TokenLogprob, TokenOutput
 from dragoman.engine.params import SamplingParams
+from dragoman.engine.repetition import RepetitionDetection
 from dragoman.engine.statistics import EngineStats
+from dragoman.engine.token_mask import MakeMask, TokenMask
 
 if TYPE_CHECKING:
     from dragoman.engine.engine import Engine
@@ -30,10 +32,13 @@ __all__ = [
     "EngineStats",
     "FinishReason",
     "InvalidRequestError",
+    "MakeMask",
     "QueueFullError",
     "RankedLogprob",
+    "RepetitionDetection",
     "SamplingParams",
     "TokenLogprob",
+    "TokenMask",
     "TokenOutput",
     "UnsupportedModelError",
 ]

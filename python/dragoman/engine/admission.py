@@ -12,6 +12,7 @@ from dragoman.engine.models.architecture import ModelConfig
 from dragoman.engine.output import TokenOutput
 from dragoman.engine.params import SamplingParams
 from dragoman.engine.sequence import Request
+from dragoman.engine.token_mask import MakeMask
 
 MAX_CHOICE_TOKENS = 1 << 24
 """Most prompt ids of all choices of a request together: each choice keeps its own list."""
@@ -50,6 +51,14 @@ class Admission:
                 f"token id {outside} in token_ids is out of vocabulary (0 to {self._vocab_size - 1})",
                 "token_ids",
             )
+        rows = params.prompt_logprob_token_ids
+        expected = len(prompt) - 1 - params.prompt_logprob_start
+        if rows is not None and (params.prompt_logprob_start < 0 or len(rows) != expected or not rows):
+            raise InvalidRequestError(
+                f"prompt_logprob_token_ids has {len(rows)} rows; from prompt_logprob_start="
+                f"{params.prompt_logprob_start} on the prompt has {expected} tokens to score",
+                "prompt_logprob_token_ids",
+            )
         return prompt
 
     def request(
@@ -60,6 +69,7 @@ class Admission:
         *,
         priority: int,
         cache_salt: str | None,
+        make_mask: MakeMask | None,
         on_output: Callable[[TokenOutput], None],
     ) -> Request:
         """A request that can run; raises :class:`InvalidRequestError` as :meth:`check` does."""
@@ -80,4 +90,5 @@ class Admission:
             priority=priority,
             cache_salt=cache_salt,
             submitted_at=time.monotonic(),
+            make_mask=make_mask,
         )

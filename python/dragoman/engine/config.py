@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 Device = Literal["auto", "cpu", "cuda"]
+PauseMode = Literal["abort", "wait", "keep"]
 DataType = Literal["auto", "bfloat16", "float16", "float32"]
 
 

@@ -17,7 +17,7 @@ import torch
 from dragoman.engine.admission import Admission
 from dragoman.engine.attention.paged import PagedAttention
 from dragoman.engine.bridge import stream
-from dragoman.engine.config import EngineConfig
+from dragoman.engine.config import EngineConfig, PauseMode
 from dragoman.engine.errors import EngineDeadError, QueueFullError
 from dragoman.engine.kv_cache import BlockPool
 from dragoman.engine.loop import EngineLoop
@@ -28,6 +28,7 @@ from dragoman.engine.runner import ModelRunner
 from dragoman.engine.scheduler import Scheduler
 from dragoman.engine.sequence import Request
 from dragoman.engine.statistics import EngineStats
+from dragoman.engine.token_mask import MakeMask
 from dragoman.engine.weights.loading import (
     Progress,
     choose_device,
@@ -78,6 +79,7 @@ class Engine:
         self._thread: threading.Thread | None = None
         self._stopping = False
         self._draining = False
+        self._dead = False
 
     @property
     def vocab_size(self) -> int:
@@ -98,7 +100,7 @@ class Engine:
     def is_healthy(self) -> bool:
         """False where the loop is not running, or has been in one step for too long."""
         thread = self._thread
-        if thread is None or not thread.is_alive():
+        if thread is None or not thread.is_alive() or self._dead:
             return False
         began = self._loop.step_began
         return began is None or time.monotonic() - began < STUCK_AFTER_SECONDS
@@ -144,9 +146,10 @@ class Engine:
         *,
         priority: int = 0,
         cache_salt: str | None = None,
+        make_mask: MakeMask | None = None,
         on_output: Callable[[TokenOutput], None],
     ) -> None:
-        """Queue a request. Lower ``priority`` goes first.
+        """Queue a request. Lower ``priority`` goes first; ``make_mask`` makes what constrains each choice.
 
         ``on_output`` is called on the engine's thread, so it must be quick and must not call back into the
         engine other than to submit or abort; an exception from it aborts the request. Raises
@@ -159,6 +162,7 @@ class Engine:
             params,
             priority=priority,
             cache_salt=cache_salt,
+            make_mask=make_mask,
             on_output=on_output,
         )
         limit = self.config.max_waiting_requests
@@ -182,6 +186,7 @@ class Engine:
         *,
         priority: int = 0,
         cache_salt: str | None = None,
+        make_mask: MakeMask | None = None,
     ) -> AsyncGenerator[TokenOutput, None]:
         """The same for asyncio: outputs as they come. Leaving the iterator early aborts the request."""
 
@@ -192,20 +197,40 @@ class Engine:
                 params,
                 priority=priority,
                 cache_salt=cache_salt,
+                make_mask=make_mask,
                 on_output=on_output,
             )
 
         async for output in stream(begin, lambda: self.abort((request_id,))):
             yield output
 
-    def abort(self, request_ids: Iterable[str]) -> None:
-        """End requests within a step; their open choices finish with "abort". Unknown ids are ignored."""
-        ids = tuple(request_ids)
-        self._post(lambda: self._loop.abort(ids))
+    def abort(self, request_ids: Iterable[str], *, index: int | None = None) -> None:
+        """End requests within a step; their open choices finish with "abort". Unknown ids are ignored.
 
-    def pause(self) -> Future[None]:
-        """Run no more steps until :meth:`resume`; done when the current step is over. Requests wait."""
-        return self.call(self._loop.pause)
+        With ``index`` only that choice of each ends.
+        """
+        ids = tuple(request_ids)
+        self._post(lambda: self._loop.abort(ids, index))
+
+    def pause(self, mode: PauseMode = "keep") -> Future[None]:
+        """Run no more steps until :meth:`resume`; requests that come meanwhile wait.
+
+        The requests that are here freeze ("keep"), end with "abort", or are finished first ("wait"). The future
+        is done when the engine stands still, or was resumed before it did.
+        """
+        if mode == "wait":
+            return self._drain()
+        return self.call(lambda: self._loop.pause(abort=mode == "abort"))
+
+    def _drain(self) -> Future[None]:
+        drained: Future[None] = Future()
+
+        def done() -> None:
+            if not drained.done():
+                drained.set_result(None)
+
+        self.call(lambda: self._loop.drain(done))
+        return drained
 
     def resume(self) -> Future[None]:
         """Go on after :meth:`pause`."""
@@ -227,7 +252,7 @@ class Engine:
         ``version`` from then on. Raises ``UnsupportedModelError`` for files that do not fit.
         """
         model = load(Path(path), self.device, self.dtype, max_model_len=self.max_model_len)
-        require_same_shape(self._model, model.config)
+        require_same_shape(self._loop.model, model)
         return self.call(lambda: self._loop.replace_model(model, version))
 
     def call(self, action: Callable[[], Result]) -> Future[Result]:
@@ -259,7 +284,7 @@ class Engine:
             self._wake.notify()
 
     def _require_running(self) -> None:
-        if self._thread is None or not self._thread.is_alive() or self._draining:
+        if self._thread is None or not self._thread.is_alive() or self._dead or self._draining:
             raise EngineDeadError("the engine is not running")
 
     def _idle(self) -> bool:
@@ -267,6 +292,15 @@ class Engine:
             return not self._inbox and not self._loop.has_work
 
     def _main(self) -> None:
+        try:
+            self._run()
+        except BaseException:
+            # Nothing that the loop guards against: a thread killed, memory gone. Nobody may wait for ever.
+            log.exception("the engine's loop is dead")
+            self._dead = True
+            self._loop.end_all("error", "the engine's loop is dead")
+
+    def _run(self) -> None:
         while True:
             with self._wake:
                 while not (self._inbox or self._stopping or self._loop.can_step):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 
 import torch
 
@@ -26,6 +27,7 @@ class EngineLoop:
         self._eos = frozenset(eos_token_ids)
         self._requests: dict[str, list[Request]] = {}
         self.paused = False
+        self._drained: list[Callable[[], None]] = []
         self.step_began: float | None = None
         self.weight_version = "default"
         self._prompt_tokens = 0
@@ -33,6 +35,11 @@ class EngineLoop:
         self._steps = 0
         self._step_seconds = 0.0
         self._failed_steps = 0
+
+    @property
+    def model(self) -> Decoder:
+        """The model that runs."""
+        return self._runner.model
 
     @property
     def num_waiting(self) -> int:
@@ -74,21 +81,48 @@ class EngineLoop:
             sequence.stop_ids = stop_ids
             self._scheduler.add(sequence)
 
-    def abort(self, request_ids: tuple[str, ...]) -> None:
-        """End the named requests now."""
+    def abort(self, request_ids: tuple[str, ...], index: int | None = None) -> None:
+        """End the named requests now, or one choice of each."""
         for request_id in request_ids:
             for request in list(self._requests.get(request_id, ())):
-                self._end(request.sequences, "abort")
+                chosen = request.sequences if index is None else request.sequences[index : index + 1]
+                self._end(chosen, "abort")
 
     def abort_all(self) -> None:
         """End everything, as on shutdown."""
-        self._end_all("abort")
+        self.end_all("abort")
 
-    def pause(self) -> None:
+    def pause(self, *, abort: bool = False) -> None:
+        if abort:
+            self.abort_all()
         self.paused = True
+
+    def drain(self, done: Callable[[], None]) -> None:
+        """Finish the requests that are here, let later ones wait, then pause and call ``done``."""
+        if self._scheduler.last_arrival is None:
+            arrivals = [request.arrival for requests in self._requests.values() for request in requests]
+            self._scheduler.last_arrival = max(arrivals, default=-1)
+        self._drained.append(done)
+        self._pause_if_drained()
 
     def resume(self) -> None:
         self.paused = False
+        self._scheduler.last_arrival = None
+        self._tell_drained()
+
+    def _pause_if_drained(self) -> None:
+        last = self._scheduler.last_arrival
+        if last is None or any(
+            request.arrival <= last for requests in self._requests.values() for request in requests
+        ):
+            return
+        self.paused = True
+        self._tell_drained()
+
+    def _tell_drained(self) -> None:
+        waiting, self._drained = self._drained, []
+        for done in waiting:
+            done()
 
     def replace_model(self, model: Decoder, version: str) -> None:
         """Run the next steps with other weights; what was read under the old ones is offered to nobody."""
@@ -108,7 +142,7 @@ class EngineLoop:
             # A fault of the engine's own bookkeeping: what it says about anybody cannot be trusted now.
             self._failed_steps += 1
             log.exception("the scheduler failed; ending every request")
-            self._end_all("error", _describe(error))
+            self.end_all("error", _describe(error))
         finally:
             self._steps += 1
             self._step_seconds += time.monotonic() - began
@@ -140,7 +174,10 @@ class EngineLoop:
         if done:
             self._scheduler.remove(done)
         for sequence, token, logprob in outputs:
-            self._tell(sequence, self._output(sequence, [token], logprob))
+            if sequence.error is None:
+                self._tell(sequence, self._output(sequence, [token], logprob))
+            else:
+                self._tell(sequence, self._output(sequence, [], error=sequence.error))
         for sequence in done:
             self._forget_if_finished(sequence.request)
 
@@ -159,10 +196,12 @@ class EngineLoop:
             finish_reason=sequence.finish_reason,
             stop_reason=sequence.stop_reason,
             prompt_logprobs=sequence.prompt_logprobs if first else None,
+            prompt_scores=sequence.prompt_scores if first else None,
             cached_tokens=sequence.cached_tokens or 0,
             error=error,
             finished=sequence.finish_reason is not None and sequence.request.open_choices == 1,
             weight_version=self.weight_version,
+            queue_seconds=sequence.queue_seconds if first else None,
         )
 
     def _tell(self, sequence: Sequence, output: TokenOutput) -> None:
@@ -189,7 +228,8 @@ class EngineLoop:
         for sequence in open_ones:
             self._forget_if_finished(sequence.request)
 
-    def _end_all(self, reason: FinishReason, error: str | None = None) -> None:
+    def end_all(self, reason: FinishReason, error: str | None = None) -> None:
+        """End every request and tell its caller why."""
         for requests in list(self._requests.values()):
             for request in list(requests):
                 self._end(request.sequences, reason, error)
@@ -209,6 +249,7 @@ class EngineLoop:
             same_id.remove(request)
             if not same_id:
                 del self._requests[request.request_id]
+            self._pause_if_drained()
 
     def _fail(self, step: Step, error: Exception) -> None:
         self._failed_steps += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-FinishReason = Literal["stop", "length", "abort", "error"]
+FinishReason = Literal["stop", "length", "abort", "error", "repetition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,11 @@ class TokenOutput:
     ``index`` is the choice (0 to n - 1). ``token_ids`` are the new ids only, a stop token included.
     ``logprobs`` runs along ``token_ids`` where the request asked for it. ``finish_reason`` is set on the
     last output of a choice; ``stop_reason`` is the id that stopped it. ``prompt_logprobs`` comes with the
-    first output of choice 0, one entry per prompt token, ``None`` for the first. ``cached_tokens`` is how
+    first output of choice 0, one entry per prompt token, ``None`` for the first; so do
+    ``prompt_scores``, the rows that ``prompt_logprob_token_ids`` asks for. ``cached_tokens`` is how
     many prompt tokens the prefix cache held. ``error`` says what went wrong where ``finish_reason`` is
-    "error". ``finished`` is true on the last output of the whole request. ``weight_version`` labels the
+    "error". ``queue_seconds``, on a choice's first output, is how long it waited for its first step.
+    ``finished`` is true on the last output of the whole request. ``weight_version`` labels the
     weights that made these tokens.
     """
 
@@ -51,7 +53,9 @@ class TokenOutput:
     finish_reason: FinishReason | None = None
     stop_reason: int | str | None = None
     prompt_logprobs: list[TokenLogprob | None] | None = None
+    prompt_scores: list[list[float]] | None = None
     cached_tokens: int = 0
     error: str | None = None
     finished: bool = False
     weight_version: str = "default"
+    queue_seconds: float | None = None

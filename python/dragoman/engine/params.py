@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dragoman.engine.errors import InvalidRequestError
+from dragoman.engine.repetition import RepetitionDetection
 
 MAX_CHOICES = 16384
 """Most choices of one request (vLLM's ``VLLM_MAX_N_SEQUENCES``)."""
@@ -25,6 +26,8 @@ class SamplingParams:
     ``max_tokens`` left at ``None`` means: up to the context length. ``top_k`` 0 or -1, ``top_p`` 1 and
     ``min_p`` 0 switch those filters off; ``temperature`` 0 is greedy. ``logprobs`` 0 returns the chosen
     token's log probability only. ``bad_words_token_ids`` holds token sequences that may not be completed.
+    ``prompt_logprob_token_ids`` holds a row of ids to score (-1: none) for each prompt token that follows
+    position ``prompt_logprob_start``.
     """
 
     n: int = 1
@@ -42,10 +45,13 @@ class SamplingParams:
     min_tokens: int = 0
     logprobs: int | None = None
     prompt_logprobs: int | None = None
+    prompt_logprob_token_ids: tuple[tuple[int, ...], ...] | None = None
+    prompt_logprob_start: int = 0
     logprob_token_ids: tuple[int, ...] | None = None
     logit_bias: Mapping[int, float] | None = None
     allowed_token_ids: tuple[int, ...] | None = None
     bad_words_token_ids: tuple[tuple[int, ...], ...] = ()
+    repetition_detection: RepetitionDetection | None = None
 
     def validate(self, vocab_size: int) -> None:
         """Raise :class:`InvalidRequestError` for a value that the sampler cannot honour."""
@@ -92,6 +98,8 @@ class SamplingParams:
                     f"Requested {name} of {asked}, which is outside 0 to {MAX_LOGPROBS}.",
                     name,
                 )
+        if self.repetition_detection is not None:
+            self.repetition_detection.validate()
         self._validate_ids(vocab_size)
 
     def _validate_ids(self, vocab_size: int) -> None:
@@ -104,6 +112,10 @@ class SamplingParams:
                 "logprob_token_ids",
             )
             _ids_in_vocabulary("logprob_token_ids", self.logprob_token_ids, vocab_size)
+        for row in self.prompt_logprob_token_ids or ():
+            _ids_in_vocabulary(
+                "prompt_logprob_token_ids", (token for token in row if token != -1), vocab_size
+            )
         if self.logit_bias is not None:
             _ids_in_vocabulary("logit_bias", self.logit_bias, vocab_size)
             _require(

@@ -18,6 +18,8 @@ from dragoman.engine.attention.paged import PagedAttention
 from dragoman.engine.models.blocks import Decoder
 from dragoman.engine.output import TokenLogprob
 from dragoman.engine.sampling.logprobs import ranked_logprobs
+from dragoman.engine.sampling.masks import MaskWorkers
+from dragoman.engine.sampling.prompt_scores import score_prompt
 from dragoman.engine.sampling.sampler import sample
 from dragoman.engine.scheduler import ScheduledSequence, Step
 from dragoman.engine.sequence import Sequence
@@ -45,11 +47,15 @@ class ModelRunner:
         self.model = model
         self.attention = attention
         self._windows = set(model.config.windows)
+        self._masks = MaskWorkers()
 
     @torch.inference_mode()
     def run(self, step: Step) -> StepResult:
         """Read the step's tokens and choose the next one of every sequence that is at its end."""
         scheduled = _order_for_attention(step.scheduled)
+        masks = self._masks.begin(
+            [item.sequence for item in scheduled if item.samples], self.model.config.vocab_size
+        )
         batch = self._batch(scheduled)
         hidden = self.model(batch, self.attention)
         rows: list[int] = []
@@ -59,6 +65,8 @@ class ModelRunner:
             end = offset + item.num_tokens
             if item.sequence.wants_prompt_logprobs:
                 self._prompt_logprobs(item, hidden[offset:end])
+            if item.sequence.wants_prompt_scores:
+                score_prompt(item.sequence, item.start, hidden[offset:end], self.model.logits)
             if item.samples:
                 rows.append(end - 1)
                 sequences.append(item.sequence)
@@ -67,7 +75,7 @@ class ModelRunner:
             return StepResult([], [], [])
         if len(rows) != hidden.shape[0]:
             hidden = hidden[torch.tensor(rows, device=hidden.device)]
-        tokens, logprobs = sample(self.model.logits(hidden), sequences)
+        tokens, logprobs = sample(self.model.logits(hidden), sequences, masks)
         return StepResult(sequences, tokens, logprobs)
 
     def _prompt_logprobs(self, item: ScheduledSequence, hidden: Tensor) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import time
 from dataclasses import dataclass, field
 
 from dragoman.engine.kv_cache import BlockPool
@@ -42,6 +43,8 @@ class Scheduler:
     chunks if need be. A prompt's blocks are reserved when it is admitted, so only decodes can run short of
     them. Then the sequence that is last in order gives up its blocks and is recomputed later. The one that
     is first in order always makes progress, because the pool holds at least one sequence of full length.
+
+    Where ``last_arrival`` is set, requests that arrived after that one stay in the queue.
     """
 
     def __init__(self, pool: BlockPool, *, max_num_seqs: int, max_num_batched_tokens: int) -> None:
@@ -51,6 +54,7 @@ class Scheduler:
         self.running: list[Sequence] = []
         self._waiting: list[tuple[tuple[int, int, int], Sequence]] = []
         self.smallest_budget = min(max_num_batched_tokens, 64)
+        self.last_arrival: int | None = None
         self.preemptions = 0
         self.prefix_queries = 0
         self.prefix_hits = 0
@@ -158,7 +162,7 @@ class Scheduler:
         held_back = []
         while self._waiting and budget > 0 and len(self.running) < self.max_num_seqs:
             sequence = self._waiting[0][1]
-            if self._waits_for_first_choice(sequence):
+            if self._is_too_late(sequence) or self._waits_for_first_choice(sequence):
                 held_back.append(heapq.heappop(self._waiting))
                 continue
             cached = self._cached_blocks(sequence)
@@ -174,6 +178,8 @@ class Scheduler:
             sequence.num_computed = len(cached) * self.pool.block_size
             self.prefix_queries += len(sequence)
             self.prefix_hits += sequence.num_computed
+            if sequence.queue_seconds is None:
+                sequence.queue_seconds = time.monotonic() - sequence.request.submitted_at
             if sequence.cached_tokens is None:
                 sequence.cached_tokens = sequence.num_computed
             self._reserve(sequence)
@@ -185,6 +191,9 @@ class Scheduler:
         for entry in held_back:
             heapq.heappush(self._waiting, entry)
 
+    def _is_too_late(self, sequence: Sequence) -> bool:
+        return self.last_arrival is not None and sequence.request.arrival > self.last_arrival
+
     def _waits_for_first_choice(self, sequence: Sequence) -> bool:
         # The other choices share the first one's prompt blocks, once those are filled.
         first = sequence.request.sequences[0]
@@ -193,7 +202,7 @@ class Scheduler:
         return first.num_computed < first.prompt_length and first.num_output == 0
 
     def _cached_blocks(self, sequence: Sequence) -> list[int]:
-        if not self.pool.caching or sequence.wants_prompt_logprobs:
+        if not self.pool.caching or sequence.wants_prompt_logprobs or sequence.wants_prompt_scores:
             return []
         blocks: list[int] = []
         # The last token is always read, since the step must yield logits.

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from dragoman.engine.kv_cache import ROOT_HASH, BlockHash, hash_block
 from dragoman.engine.output import FinishReason, TokenLogprob, TokenOutput
 from dragoman.engine.params import SamplingParams
+from dragoman.engine.repetition import STOP_REASON
+from dragoman.engine.token_mask import MakeMask, TokenMask
 
 
 class Status(enum.Enum):
@@ -36,6 +38,7 @@ class Request:
     priority: int = 0
     cache_salt: str | None = None
     submitted_at: float = 0.0
+    make_mask: MakeMask | None = None
     sequences: list[Sequence] = field(default_factory=list)
     prompt_tokens: frozenset[int] = frozenset()
     open_choices: int = 0
@@ -56,12 +59,16 @@ class Sequence:
         "block_hashes",
         "block_ids",
         "cached_tokens",
+        "error",
         "finish_reason",
         "index",
+        "mask",
         "num_computed",
         "output_counts",
         "prompt_length",
         "prompt_logprobs",
+        "prompt_scores",
+        "queue_seconds",
         "request",
         "shares_blocks",
         "status",
@@ -81,13 +88,19 @@ class Sequence:
         self.block_hashes: list[BlockHash] = []
         self.cached_tokens: int | None = None
         self.finish_reason: FinishReason | None = None
-        self.stop_reason: int | None = None
+        self.stop_reason: int | str | None = None
         self.stop_ids: frozenset[int] = frozenset()
         self.output_counts: dict[int, int] = {}
         self.prompt_logprobs: list[TokenLogprob | None] | None = (
             [None] if request.params.prompt_logprobs is not None and index == 0 else None
         )
+        self.prompt_scores: list[list[float]] | None = (
+            [] if request.params.prompt_logprob_token_ids is not None and index == 0 else None
+        )
         self.shares_blocks = True
+        self.mask: TokenMask | None = request.make_mask() if request.make_mask is not None else None
+        self.error: str | None = None
+        self.queue_seconds: float | None = None
 
     def __len__(self) -> int:
         return len(self.token_ids)
@@ -110,6 +123,12 @@ class Sequence:
         """True while some prompt position still lacks its log probabilities."""
         return self.prompt_logprobs is not None and len(self.prompt_logprobs) < self.prompt_length
 
+    @property
+    def wants_prompt_scores(self) -> bool:
+        """True while some row of ``prompt_logprob_token_ids`` is not scored yet."""
+        asked = self.params.prompt_logprob_token_ids
+        return self.prompt_scores is not None and asked is not None and len(self.prompt_scores) < len(asked)
+
     def hashes_up_to(self, num_tokens: int, block_size: int) -> list[BlockHash]:
         """Hashes of the full blocks among the first ``num_tokens`` tokens; computed once and kept."""
         count = num_tokens // block_size
@@ -124,8 +143,24 @@ class Sequence:
         """Add a generated token and decide whether it ends the sequence."""
         self.token_ids.append(token)
         self.output_counts[token] = self.output_counts.get(token, 0) + 1
-        if self.num_output >= self.params.min_tokens and token in self.stop_ids:
+        if self.error is None and self.mask is not None and not self.mask.accept(token):
+            self.error = f"token id {token} was chosen, which the grammar does not allow"
+        if self.error is not None:
+            self.finish_reason = "error"
+            return
+        params = self.params
+        is_long_enough = self.num_output >= params.min_tokens
+        if is_long_enough and token in self.stop_ids:
             self.finish_reason = "stop"
             self.stop_reason = token
+        elif self.mask is not None and self.mask.is_terminated:
+            self.finish_reason = "stop"
         elif self.num_output >= self.request.max_tokens:
             self.finish_reason = "length"
+        elif (
+            is_long_enough
+            and params.repetition_detection is not None
+            and params.repetition_detection.is_met(self.token_ids, self.prompt_length)
+        ):
+            self.finish_reason = "repetition"
+            self.stop_reason = STOP_REASON

@@ -18,7 +18,17 @@ from dragoman.server.errors import ApiError, error_status, error_value
 from dragoman.server.metrics import Observer
 from dragoman.server.openapi import describe_routes
 from dragoman.server.request_log import RequestLog
-from dragoman.server.routes import abort, derender, generate, health, models, openai, render, tokenize
+from dragoman.server.routes import (
+    abort,
+    derender,
+    generate,
+    health,
+    models,
+    openai,
+    render,
+    tokenize,
+    weights,
+)
 from dragoman.server.services import Services
 
 
@@ -67,7 +77,10 @@ def _routers(services: Services) -> list[APIRouter]:
     """The routes that are not hot."""
     found = [health.router(services), models.router(services)]
     if services.engine is not None and services.options.scale_out:
-        found.append(abort.router(services, development=services.options.mode == "tokens-only"))
+        dedicated = services.options.mode == "tokens-only"
+        found.append(abort.router(services, development=dedicated))
+        if dedicated:
+            found.append(weights.router(services, services.engine))
     return found
 
 
@@ -82,6 +95,8 @@ async def _lifespan(services: Services) -> AsyncGenerator[None, None]:
         if engine is not None:
             engine.shutdown()
         services.workers.close()
+        if services.grammars is not None:
+            services.grammars.close()
 
 
 async def _answer_api_error(_request: Request, error: Exception) -> Response:

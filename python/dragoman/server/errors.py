@@ -23,7 +23,6 @@ STATUS: dict[str, tuple[int, str]] = {
     "too_large": (413, "RequestEntityTooLargeError"),
     "overloaded": (429, "TooManyRequestsError"),
     "internal": (500, "InternalServerError"),
-    "not_implemented": (501, "NotImplementedError"),
     "unavailable": (503, "ServiceUnavailableError"),
 }
 # Seconds after which a client that met a full queue may try again.

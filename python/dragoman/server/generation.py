@@ -5,18 +5,24 @@ The shapes are those of vLLM 0.32: every field is there, null where it has no va
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import io
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Container
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
+import numpy as np
+
 from dragoman import _core
-from dragoman.engine import SamplingParams, TokenLogprob, TokenOutput
+from dragoman.engine import MakeMask, SamplingParams, TokenLogprob, TokenOutput
 from dragoman.server.errors import ApiError
+from dragoman.server.generation_metrics import RequestTimer
 from dragoman.server.sampling import engine_sampling
 from dragoman.server.services import Services
+from dragoman.server.stops import StopStrings
 
 # The least log probability on the wire: JSON has no infinity. vLLM's value.
 LOGPROB_FLOOR = -9999.0
@@ -24,7 +30,11 @@ LOGPROB_FLOOR = -9999.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GenerateCall:
-    """A checked generate request. `aliases` are further ids under which it can be aborted."""
+    """A checked generate request. `aliases` are further ids under which it can be aborted.
+
+    `sampling` are the wire's own sampling parameters: what the engine, which knows ids only, leaves to others.
+    `reasoning_ended` tells whether the answer begins at once, where the renderer said so.
+    """
 
     request_id: str
     aliases: tuple[str, ...]
@@ -37,7 +47,8 @@ class GenerateCall:
     return_token_ids: bool
     cache_salt: str | None
     priority: int
-    has_stop_strings: bool
+    sampling: dict[str, Any]
+    reasoning_ended: bool | None
 
 
 def parse_call(
@@ -60,38 +71,68 @@ def parse_call(
         return_token_ids=fields["return_token_ids"],
         cache_salt=fields["cache_salt"],
         priority=fields["priority"],
-        has_stop_strings=bool(sampling.get("stop")),
+        sampling=sampling,
+        reasoning_ended=fields["reasoning_ended"],
     )
 
 
-async def outputs(
-    services: Services, call: GenerateCall, stopped: Container[int] = ()
-) -> AsyncGenerator[TokenOutput, None]:
+async def outputs(services: Services, call: GenerateCall) -> AsyncGenerator[TokenOutput, None]:
     """The engine's outputs; closing the iterator aborts. Raises ApiError where the engine failed.
 
-    `stopped` may grow while the outputs are read: the choices that need no further tokens. The engine knows
-    ids only, so stop strings are found by those who read the text.
+    What needs text is done here, for the engine knows ids only: grammars are compiled before the request is
+    submitted, and a stop string ends its choice.
     """
     engine = services.engine
     if engine is None:
         raise ApiError("not_found", "this server has no engine")
+    make_mask = await _make_mask(services, call)
+    stops = StopStrings(
+        services.derenderer,
+        call.token_ids,
+        call.sampling,
+        choices=call.params.n,
+        reasoning_ended=call.reasoning_ended,
+    )
+    ended: set[int] = set()
+    timer = RequestTimer(services.metrics.generation)
     with services.running.entered(call.request_id, *call.aliases) as engine_id:
         stream = engine.generate(
-            engine_id, call.token_ids, call.params, priority=call.priority, cache_salt=call.cache_salt
+            engine_id,
+            call.token_ids,
+            call.params,
+            priority=call.priority,
+            cache_salt=call.cache_salt,
+            make_mask=make_mask,
         )
-        waited = services.metrics.first_token
-        since = time.perf_counter()
         async with aclosing(stream):
-            async for output in stream:
-                now = time.perf_counter()
-                waited.observe(now - since)
-                waited, since = services.metrics.token_gap, now
-                if output.finish_reason == "error":
-                    raise ApiError("internal", output.error or "the engine failed")
-                if output.index not in stopped:
-                    yield output
-                if stopped and all(index in stopped for index in range(call.params.n)):
+            async for from_engine in stream:
+                if from_engine.finish_reason == "error":
+                    raise ApiError("internal", from_engine.error or "the engine failed")
+                if from_engine.index in ended:
+                    continue
+                output = stops.ended(from_engine)
+                timer.output(output)
+                if output.finish_reason is not None:
+                    ended.add(output.index)
+                    if from_engine.finish_reason is None:
+                        # Before the output is sent: a slow client must not keep the engine at work.
+                        engine.abort((engine_id,), index=output.index)
+                yield output
+                if len(ended) == call.params.n:
+                    timer.end()
                     return
+
+
+async def _make_mask(services: Services, call: GenerateCall) -> MakeMask | None:
+    asked = call.sampling.get("structured_outputs")
+    if not asked:
+        return None
+    if services.grammars is None:
+        raise ApiError("not_found", "this server has no engine")
+    # A request that cannot run for other reasons is refused before the work.
+    if services.engine is not None:
+        services.engine.check(call.token_ids, call.params)
+    return await services.grammars.mask_maker(asked, call.token_ids, call.reasoning_ended)
 
 
 @dataclasses.dataclass(slots=True)
@@ -122,27 +163,21 @@ class Tally:
         return [{"version": label, "start": begin, "end": end} for label, begin, end in self.versions]
 
 
-async def complete(
-    services: Services, call: GenerateCall, is_stopped: Callable[[TokenOutput], bool] | None = None
-) -> dict[str, Any]:
-    """The whole answer of a request that is not streamed.
-
-    `is_stopped` says whether an output completes a stop string, which ends its choice.
-    """
-    stopped: set[int] = set()
+async def complete(services: Services, call: GenerateCall) -> dict[str, Any]:
+    """The whole answer of a request that is not streamed."""
     tallies = [Tally() for _ in range(call.params.n)]
     prompt_logprobs = None
+    prompt_scores = None
     cached = 0
-    async with aclosing(outputs(services, call, stopped)) as stream:
+    async with aclosing(outputs(services, call)) as stream:
         async for output in stream:
             tally = tallies[output.index]
             tally.add(output)
-            if is_stopped is not None and tally.finish_reason is None and is_stopped(output):
-                tally.finish_reason = "stop"
-                stopped.add(output.index)
             tally.logprobs.extend(_logprobs(output, call.params))
             if output.prompt_logprobs is not None:
                 prompt_logprobs = _prompt_logprobs(output.prompt_logprobs)
+            if output.prompt_scores is not None:
+                prompt_scores = _array(output.prompt_scores)
             cached = max(cached, output.cached_tokens)
     wanted = call.params.logprobs is not None or call.params.logprob_token_ids is not None
     choices = [
@@ -162,7 +197,7 @@ async def complete(
         "created": int(time.time()),
         "usage": usage(services, call, tallies, cached),
         "prompt_logprobs": prompt_logprobs,
-        "prompt_token_id_logprobs": None,
+        "prompt_token_id_logprobs": prompt_scores,
         "prompt_token_ids": call.token_ids if call.return_token_ids else None,
         "mm_placeholders": None,
         "metrics": None,
@@ -173,17 +208,12 @@ async def complete(
     }
 
 
-async def chunks(
-    services: Services, call: GenerateCall, stopped: Container[int] = ()
-) -> AsyncGenerator[dict[str, Any], None]:
-    """The events of a streamed request: one choice each, then the usage where it is asked for.
-
-    `stopped` is as in `outputs`.
-    """
+async def chunks(services: Services, call: GenerateCall) -> AsyncGenerator[dict[str, Any], None]:
+    """The events of a streamed request: one choice each, then the usage where it is asked for."""
     tallies = [Tally() for _ in range(call.params.n)]
     cached = 0
     first = True
-    async with aclosing(outputs(services, call, stopped)) as stream:
+    async with aclosing(outputs(services, call)) as stream:
         async for output in stream:
             tally = tallies[output.index]
             tally.add(output)
@@ -266,6 +296,16 @@ def _logprobs(output: TokenOutput, params: SamplingParams) -> list[dict[str, Any
         }
         for entry in output.logprobs or ()
     ]
+
+
+def _array(rows: list[list[float]]) -> str:
+    """The rows as vLLM sends them: a float32 array in the form of a .npy file, in base64; short rows end in -inf."""
+    array = np.full((len(rows), max(map(len, rows))), -np.inf, dtype=np.float32)
+    for line, row in zip(array, rows, strict=True):
+        line[: len(row)] = row
+    file = io.BytesIO()
+    np.save(file, array)
+    return base64.b64encode(file.getvalue()).decode()
 
 
 def _prompt_logprobs(entries: list[TokenLogprob | None]) -> list[dict[str, Any] | None]:

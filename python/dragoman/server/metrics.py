@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from dragoman.server.asgi import Application, Message, Receive, Scope, Send
 from dragoman.server.errors import ApiError, ClientGoneError, describe, send_error
+from dragoman.server.generation_metrics import GenerationMetrics
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 # Paths that are not routes share one label: their number is up to the clients.
@@ -37,18 +38,7 @@ class Metrics:
         self.open = Gauge(
             "dragoman:server_load", "Generating requests that are being served", registry=self.registry
         )
-        self.first_token = Histogram(
-            "vllm:time_to_first_token_seconds",
-            "Time from a request's arrival at the engine to its first token",
-            buckets=BUCKETS,
-            registry=self.registry,
-        )
-        self.token_gap = Histogram(
-            "vllm:inter_token_latency_seconds",
-            "Time between two outputs of a request",
-            buckets=BUCKETS,
-            registry=self.registry,
-        )
+        self.generation = GenerationMetrics(self.registry)
         self.template_fallback = Gauge(
             "dragoman:template_fallback",
             "1 where the chat template is rendered by jinja2, which is slower",

@@ -58,6 +58,6 @@ def _operation(path: str, shapes: dict[str, Any]) -> dict[str, Any]:
         "requestBody": {"required": True, "content": content(shapes.get("request"))},
         "responses": {
             "200": {"description": "Answered", "content": content(shapes.get("response"))},
-            **dict.fromkeys(("400", "404", "413", "501"), error),
+            **dict.fromkeys(("400", "404", "413"), error),
         },
     }

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
 from dragoman import _core
-from dragoman.engine import SamplingParams
+from dragoman.engine import RepetitionDetection, SamplingParams
 from dragoman.server.errors import ApiError
 
-# Fields that this engine does not honour yet: a request that sets one is refused, not misunderstood.
+# Fields that this engine does not honour: a request that sets one is refused, not misunderstood.
 UNSUPPORTED = (
-    "structured_outputs",
-    "prompt_logprob_token_ids",
-    "prompt_logprob_start",
-    "repetition_detection",
     "thinking_token_budget",
     "watermarking",
 )
@@ -45,14 +42,35 @@ def engine_sampling(fields: dict[str, Any], tokenizer: _core.Tokenizer) -> Sampl
     bias = fields.get("logit_bias")
     allowed = fields.get("allowed_token_ids")
     followed = fields.get("logprob_token_ids")
+    scored = fields.get("prompt_logprob_token_ids")
     return SamplingParams(
         stop_token_ids=tuple(fields.get("stop_token_ids") or ()),
         logit_bias=None if not bias else {int(token): float(value) for token, value in bias.items()},
         allowed_token_ids=None if allowed is None else tuple(allowed),
+        prompt_logprob_token_ids=None if scored is None else tuple(map(tuple, scored)),
+        prompt_logprob_start=fields.get("prompt_logprob_start") or 0,
         logprob_token_ids=None if not followed else tuple(followed),
         bad_words_token_ids=bad_word_ids(fields.get("bad_words") or (), tokenizer),
+        repetition_detection=repetition(fields.get("repetition_detection")),
         **{name: fields[name] for name in PLAIN if name in fields},
     )
+
+
+def repetition(fields: dict[str, Any] | None) -> RepetitionDetection | None:
+    """`repetition_detection`; fields that are not known are passed over. Raises ApiError."""
+    if fields is None:
+        return None
+    known = {
+        field.name: fields[field.name]
+        for field in dataclasses.fields(RepetitionDetection)
+        if field.name in fields
+    }
+    for name, value in known.items():
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ApiError(
+                "bad_request", f"repetition_detection.{name} must be an integer", "repetition_detection"
+            )
+    return RepetitionDetection(**known)
 
 
 def bad_word_ids(words: Iterable[str], tokenizer: _core.Tokenizer) -> tuple[tuple[int, ...], ...]:

@@ -18,6 +18,7 @@ from dragoman.server.running import RunningRequests
 
 if TYPE_CHECKING:
     from dragoman.engine import Engine
+    from dragoman.server.grammar.compiler import GrammarCompiler
 
 LOGGER = logging.getLogger("dragoman")
 
@@ -25,7 +26,8 @@ LOGGER = logging.getLogger("dragoman")
 @dataclasses.dataclass(frozen=True, slots=True)
 class Services:
     """`engine` is None for `launch render`. `generate_config` is the core's configuration as JSON for
-    `/inference/v1/generate`, where a tokenizer is never used; `config` is the one for everything else.
+    `/inference/v1/generate`, which answers in ids only; `config` is the one for everything else. `grammars`
+    is there where the engine is.
     """
 
     options: ServerOptions
@@ -33,6 +35,7 @@ class Services:
     renderer: _core.Renderer
     derenderer: _core.Derenderer
     engine: Engine | None
+    grammars: GrammarCompiler | None
     config: bytes
     generate_config: bytes
     workers: Workers
@@ -66,6 +69,7 @@ def load_services(options: ServerOptions) -> Services:
         renderer=model.renderer(derenderer),
         derenderer=derenderer,
         engine=engine,
+        grammars=None if engine is None else _grammars(model, engine, derenderer),
         config=config,
         generate_config=generate_config,
         # A template that comes with a request may take long, however small the request is.
@@ -73,6 +77,18 @@ def load_services(options: ServerOptions) -> Services:
         metrics=metrics,
         running=RunningRequests(),
         created=int(time.time()),
+    )
+
+
+def _grammars(model: LoadedModel, engine: Engine, derenderer: _core.Derenderer) -> GrammarCompiler:
+    # llguidance comes with the engine.
+    from dragoman.server.grammar.compiler import GrammarCompiler
+
+    return GrammarCompiler(
+        model.files.tokenizer_json,
+        vocab_size=engine.vocab_size,
+        eos_token_ids=engine.eos_token_ids,
+        derenderer=derenderer,
     )
 
 

@@ -41,7 +41,7 @@ pub struct Plain {
     /// Ids read.
     pub tokens: u32,
     /// The stop string that was met, by its place in the request.
-    stopped: Option<u8>,
+    pub stopped: Option<u8>,
     pub role_sent: bool,
     /// Characters of text that are out: `text_offset` counts them.
     pub characters: u32,

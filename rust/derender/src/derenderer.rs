@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use dragoman_protocol::derender::{DerenderRequest, Generated};
 use dragoman_protocol::generate_response::{GenerateChoice, GenerateResponse, StopReason};
-use dragoman_protocol::{Body, Error as RequestError, Fields, Json, Result, ServingConfig, bounds, json};
+use dragoman_protocol::{
+    Body, Bounds, Error as RequestError, Fields, Json, Result, SamplingParams, ServingConfig, bounds, json,
+};
 use dragoman_tokenizer::{Tokenizer, Vocabulary};
 use siphasher::sip::SipHasher24;
 
@@ -115,6 +117,12 @@ impl Derenderer {
         Ok(Answer { body, parsed: true })
     }
 
+    /// The limits on requests.
+    #[must_use]
+    pub fn bounds(&self) -> &Bounds {
+        &self.config.bounds
+    }
+
     /// Whether the configuration names a reasoning parser.
     #[must_use]
     pub fn has_reasoning_parser(&self) -> bool {
@@ -129,22 +137,47 @@ impl Derenderer {
         parser.is_some_and(|parser| parser.opening(prompt, build) == reasoning::Opening::Closed)
     }
 
+    /// Whether these ids, the last of an output, bring its reasoning to an end. False without a reasoning parser.
+    #[must_use]
+    pub fn output_ends_reasoning(&self, output: &[u32]) -> bool {
+        self.parsers.reasoning.as_ref().is_some_and(|parser| parser.ends(output, self.build()))
+    }
+
     /// Begins a stream in this process. Without a chat request it detokenizes only.
     ///
     /// # Errors
     /// What the chat request's fields refuse, and prompt ids out of vocabulary.
     pub fn stream(&self, prompt_token_ids: &[u32], chat_request: Option<&[u8]>) -> Result<ChoiceStream> {
-        for &id in prompt_token_ids {
-            bounds::token_id("prompt_token_ids", id, self.config.vocab_size)?;
-        }
         let parsed = chat_request.map(|body| json::parse(body, &self.config.bounds)).transpose()?;
         let options = match &parsed {
             Some(body) => Options::chat(&Fields::of_body(body)?, &self.parsers, self.build(), &self.config)?,
             None => Options::plain(&self.config),
         };
-        let seed = seed(&[chat_request.unwrap_or_default()]);
+        self.begin(prompt_token_ids, options, seed(&[chat_request.unwrap_or_default()]))
+    }
+
+    /// Begins a stream that finds the stop strings of a generate request: [`ChoiceStream::stop_string`]. With
+    /// `reasoning` the server's reasoning parser reads along, so that none is found in what is thought.
+    ///
+    /// # Errors
+    /// Prompt ids out of vocabulary.
+    pub fn watch_stops(
+        &self,
+        prompt_token_ids: &[u32],
+        sampling: &SamplingParams,
+        reasoning: bool,
+    ) -> Result<ChoiceStream> {
+        let reasoning = self.parsers.reasoning.clone().filter(|_| reasoning);
+        let options = Options { reasoning, ..Options::sampling(sampling, &self.config) };
+        self.begin(prompt_token_ids, options, 0)
+    }
+
+    fn begin(&self, prompt: &[u32], options: Options, seed: u64) -> Result<ChoiceStream> {
+        for &id in prompt {
+            bounds::token_id("prompt_token_ids", id, self.config.vocab_size)?;
+        }
         let pipeline = Pipeline { detokenizer: &self.detokenizer, options: &options, seed };
-        let choice = pipeline.start(prompt_token_ids, self.build());
+        let choice = pipeline.start(prompt, self.build());
         Ok(ChoiceStream {
             detokenizer: self.detokenizer.clone(),
             vocab_size: self.config.vocab_size,
@@ -207,6 +240,13 @@ impl ChoiceStream {
         stop_reason: Option<&StopReason>,
     ) -> Result<Vec<u8>> {
         self.step(&[], Some(Finish { reason: finish_reason.unwrap_or("stop"), stop_reason }))
+    }
+
+    /// The stop string that has been met.
+    #[must_use]
+    pub fn stop_string(&self) -> Option<&str> {
+        let index = self.choice.plain.stopped?;
+        self.options.stops.strings().get(usize::from(index)).map(String::as_str)
     }
 
     /// The finish reason that a client is told at the end: `tool_calls` for completed calls.

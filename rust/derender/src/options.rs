@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use dragoman_protocol::generation::Generation;
 use dragoman_protocol::{
-    ChatRequest, CompletionRequest, Error, Fields, Json, Result, ServingConfig, ToolChoice, json,
+    ChatRequest, CompletionRequest, Error, Fields, Json, Result, SamplingParams, ServingConfig, ToolChoice,
+    json,
 };
 use serde_json::{Map, Value};
 
@@ -107,18 +108,26 @@ impl Options {
         Ok(Self { echo: completion.echo, ..Self::generation(&completion.generation, config)? })
     }
 
+    /// From the sampling parameters of a generate request: what decides where its stop strings are.
+    #[must_use]
+    pub fn sampling(params: &SamplingParams, config: &ServingConfig) -> Self {
+        Self {
+            stops: Stops::new(params.stop.clone(), params.include_stop_str_in_output),
+            stop_ids: stop_ids(&params.stop_token_ids, params.ignore_eos, config),
+            include_stop: params.include_stop_str_in_output,
+            min_tokens: u32::try_from(params.min_tokens).unwrap_or(0),
+            skip_special_tokens: params.skip_special_tokens,
+            ..Self::plain(config)
+        }
+    }
+
     fn generation(generation: &Generation, config: &ServingConfig) -> Result<Self> {
         if generation.stop.iter().any(String::is_empty) {
             return Err(Error::bad_parameter("stop", "stop cannot hold an empty string"));
         }
-        let mut stop_ids: Vec<u32> =
-            generation.stop_token_ids.iter().filter_map(|&id| u32::try_from(id).ok()).collect();
-        if !generation.ignore_eos {
-            stop_ids.extend(&config.eos_token_ids);
-        }
         Ok(Self {
             stops: Stops::new(generation.stop.clone(), generation.include_stop_str_in_output),
-            stop_ids,
+            stop_ids: stop_ids(&generation.stop_token_ids, generation.ignore_eos, config),
             include_stop: generation.include_stop_str_in_output,
             min_tokens: u32::try_from(generation.min_tokens).unwrap_or(0),
             skip_special_tokens: generation.skip_special_tokens,
@@ -164,6 +173,14 @@ impl Options {
         );
         postcard::to_allocvec(&binding).unwrap_or_default()
     }
+}
+
+fn stop_ids(named: &[i64], ignore_eos: bool, config: &ServingConfig) -> Vec<u32> {
+    let mut ids: Vec<u32> = named.iter().filter_map(|&id| u32::try_from(id).ok()).collect();
+    if !ignore_eos {
+        ids.extend(&config.eos_token_ids);
+    }
+    ids
 }
 
 fn forced(native: Arc<dyn AnyToolParser>, form: Form, build: Build<'_>) -> Arc<dyn AnyToolParser> {

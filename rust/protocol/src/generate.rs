@@ -164,27 +164,10 @@ impl GenerateRequest {
     fn check(&self, config: &ServingConfig) -> Result<()> {
         bounds::model(self.model.as_deref(), &config.served_model_names)?;
         let params = &self.sampling_params;
-        if config.tokens_only {
-            if self.output_mode != OutputMode::Tokens {
-                let message =
-                    "this server answers in token ids only: use output_mode=\"tokens\" and a derenderer";
-                return Err(Error::bad_request(message));
-            }
-            if !params.stop.is_empty() {
-                let message = "stop strings need text, and this server answers in token ids only: use \
-                               stop_token_ids, or let the derenderer find the stop strings";
-                return Err(Error::bad_request(message));
-            }
-            if !params.bad_words.is_empty() {
-                let message =
-                    "bad_words need text, and this server answers in token ids only: use logit_bias";
-                return Err(Error::bad_request(message));
-            }
-            if params.structured_outputs.is_some() {
-                let message =
-                    "structured outputs need a tokenizer, and this server answers in token ids only";
-                return Err(Error::bad_request(message));
-            }
+        if config.tokens_only && self.output_mode != OutputMode::Tokens {
+            let message =
+                "this server answers in token ids only: use output_mode=\"tokens\" and a derenderer";
+            return Err(Error::bad_request(message));
         }
         bounds::prompt_fits(self.token_ids.len(), config.max_model_len)?;
         for id in &self.token_ids {
@@ -209,6 +192,46 @@ impl GenerateRequest {
             ("logprob_token_ids", params.logprob_token_ids.as_deref()),
         ] {
             bounds::known_ids(name, ids.unwrap_or_default(), config.vocab_size)?;
+        }
+        self.check_prompt_scores(config)
+    }
+
+    /// `prompt_logprob_token_ids`: a row for each prompt token after `prompt_logprob_start`.
+    fn check_prompt_scores(&self, config: &ServingConfig) -> Result<()> {
+        const NAME: &str = "prompt_logprob_token_ids";
+        let params = &self.sampling_params;
+        let Some(rows) = &params.prompt_logprob_token_ids else {
+            return match params.prompt_logprob_start {
+                Some(start) if start != 0 => Err(Error::bad_parameter(
+                    "prompt_logprob_start",
+                    format!("prompt_logprob_start goes with {NAME}, which is not given"),
+                )),
+                _ => Ok(()),
+            };
+        };
+        if self.stream {
+            return Err(Error::bad_parameter(NAME, format!("{NAME} is not answered in a stream")));
+        }
+        let last = self.token_ids.len() - 1;
+        let start =
+            usize::try_from(params.prompt_logprob_start.unwrap_or(0)).ok().filter(|&start| start < last);
+        let Some(start) = start else {
+            let message = format!(
+                "prompt_logprob_start must be from 0 to the prompt length less 2 ({}), got {}",
+                last.saturating_sub(1),
+                params.prompt_logprob_start.unwrap_or(0)
+            );
+            return Err(Error::bad_parameter("prompt_logprob_start", message));
+        };
+        if rows.len() != last - start {
+            let message = format!("{NAME} must have {} rows here, got {}", last - start, rows.len());
+            return Err(Error::bad_parameter(NAME, message));
+        }
+        for row in rows {
+            let count = i64::try_from(row.len()).unwrap_or(i64::MAX);
+            bounds::logprobs(NAME, count, config)?;
+            let named: Vec<i64> = row.iter().copied().filter(|&id| id != -1).collect();
+            bounds::known_ids(NAME, &named, config.vocab_size)?;
         }
         Ok(())
     }

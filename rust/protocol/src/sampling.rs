@@ -54,6 +54,9 @@ pub struct SamplingParams {
     pub prompt_logprobs: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_logprob_start: Option<i64>,
+    /// Ids to score at each prompt position from `prompt_logprob_start` on; -1 stands for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_logprob_token_ids: Option<Vec<Vec<i64>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logprob_token_ids: Option<Vec<i64>>,
     #[serde(skip_serializing_if = "is_true")]
@@ -79,6 +82,8 @@ pub struct SamplingParams {
     pub thinking_token_budget: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repetition_detection: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watermarking: Option<bool>,
 }
 
 /// Defaults of the sampling fields that `generation_config.json` may set.
@@ -115,6 +120,7 @@ impl Default for SamplingParams {
             logprobs: None,
             prompt_logprobs: None,
             prompt_logprob_start: None,
+            prompt_logprob_token_ids: None,
             logprob_token_ids: None,
             detokenize: true,
             skip_special_tokens: true,
@@ -128,6 +134,7 @@ impl Default for SamplingParams {
             bad_words: Vec::new(),
             thinking_token_budget: None,
             repetition_detection: None,
+            watermarking: None,
         }
     }
 }
@@ -158,6 +165,7 @@ impl SamplingParams {
             logprobs: from.integer("logprobs")?,
             prompt_logprobs: from.integer("prompt_logprobs")?,
             prompt_logprob_start: from.integer("prompt_logprob_start")?,
+            prompt_logprob_token_ids: rows_of_integers(from, "prompt_logprob_token_ids")?,
             logprob_token_ids: integers(from, "logprob_token_ids")?,
             detokenize: from.flag("detokenize", true)?,
             skip_special_tokens: from.flag("skip_special_tokens", true)?,
@@ -174,6 +182,7 @@ impl SamplingParams {
             bad_words: from.strings("bad_words")?.unwrap_or_default(),
             thinking_token_budget: from.integer("thinking_token_budget")?,
             repetition_detection: raw(from, "repetition_detection")?,
+            watermarking: from.boolean("watermarking")?,
         };
         params.check()?;
         Ok(params)
@@ -259,9 +268,23 @@ pub fn string_or_strings(from: &Fields<'_, '_>, key: &str) -> Result<Vec<String>
 /// A validation error with the index of the first item that is none.
 pub fn integers(from: &Fields<'_, '_>, key: &str) -> Result<Option<Vec<i64>>> {
     let Some(items) = from.list(key)? else { return Ok(None) };
+    integers_of(items, &from.path(key)).map(Some)
+}
+
+/// A list of lists of integers, or nothing.
+fn rows_of_integers(from: &Fields<'_, '_>, key: &str) -> Result<Option<Vec<Vec<i64>>>> {
+    let Some(rows) = from.list(key)? else { return Ok(None) };
     let path = from.path(key);
-    let item = |(index, value)| fields::integer(value, &join(&path, &usize::to_string(&index)));
-    items.iter().enumerate().map(item).collect::<Result<_>>().map(Some)
+    let row = |(index, row)| {
+        let path = join(&path, &usize::to_string(&index));
+        integers_of(fields::list(row, &path)?, &path)
+    };
+    rows.iter().enumerate().map(row).collect::<Result<_>>().map(Some)
+}
+
+fn integers_of(items: &[Json<'_>], path: &str) -> Result<Vec<i64>> {
+    let item = |(index, value)| fields::integer(value, &join(path, &usize::to_string(&index)));
+    items.iter().enumerate().map(item).collect()
 }
 
 /// `logit_bias`: ids, written as strings, to biases.

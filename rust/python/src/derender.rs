@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dragoman_derender::ChoiceStream;
-use dragoman_protocol::ServingConfig;
 use dragoman_protocol::generate_response::StopReason;
+use dragoman_protocol::{Fields, SamplingParams, ServingConfig, json};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -47,6 +47,57 @@ impl Derenderer {
         let prompt = prompt_token_ids.into_vec()?;
         let inner = enter(py, || self.inner.stream(&prompt, chat_request))?;
         Ok(DerenderStream { inner: Mutex::new(inner) })
+    }
+
+    /// Finds the stop strings of `sampling_params` (JSON) in the output that follows a prompt.
+    #[pyo3(signature = (prompt_token_ids, sampling_params, *, reasoning = false))]
+    fn watch_stops(
+        &self,
+        py: Python<'_>,
+        prompt_token_ids: TokenIds<'_>,
+        sampling_params: &[u8],
+        reasoning: bool,
+    ) -> PyResult<StopWatch> {
+        let prompt = prompt_token_ids.into_vec()?;
+        let inner = enter(py, || {
+            let parsed = json::parse(sampling_params, self.inner.bounds())?;
+            let sampling = SamplingParams::parse(&Fields::of_body(&parsed)?)?;
+            self.inner.watch_stops(&prompt, &sampling, reasoning)
+        })?;
+        Ok(StopWatch { inner: Mutex::new(inner) })
+    }
+
+    #[getter]
+    fn has_reasoning_parser(&self) -> bool {
+        self.inner.has_reasoning_parser()
+    }
+
+    /// Whether the last turn of a prompt closes the reasoning.
+    fn prompt_ends_reasoning(&self, token_ids: TokenIds<'_>) -> PyResult<bool> {
+        Ok(self.inner.prompt_ends_reasoning(&token_ids.into_vec()?))
+    }
+
+    /// Whether these ids, the last of an output, bring its reasoning to an end.
+    fn output_ends_reasoning(&self, token_ids: TokenIds<'_>) -> PyResult<bool> {
+        Ok(self.inner.output_ends_reasoning(&token_ids.into_vec()?))
+    }
+}
+
+#[pyclass(frozen, module = "dragoman._core")]
+pub struct StopWatch {
+    inner: Mutex<ChoiceStream>,
+}
+
+#[pymethods]
+impl StopWatch {
+    /// Reads the next ids; the stop string that has been met, once there is one.
+    fn push(&self, py: Python<'_>, token_ids: TokenIds<'_>) -> PyResult<Option<String>> {
+        let ids = token_ids.into_vec()?;
+        enter(py, || {
+            let mut stream = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            stream.push(&ids)?;
+            Ok::<_, dragoman_protocol::Error>(stream.stop_string().map(str::to_owned))
+        })
     }
 }
 

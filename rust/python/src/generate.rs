@@ -35,6 +35,7 @@ pub fn parse_generate_request<'py>(
     answer.set_item("include_usage", options.is_some_and(|options| options.include_usage))?;
     answer
         .set_item("continuous_usage_stats", options.is_some_and(|options| options.continuous_usage_stats))?;
+    answer.set_item("reasoning_ended", request.reasoning_ended)?;
     answer.set_item("return_token_ids", request.return_token_ids.unwrap_or(false))?;
     answer.set_item("cache_salt", request.cache_salt)?;
     answer.set_item("priority", request.priority)?;

@@ -15,7 +15,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::derender::{DerenderStream, Derenderer, choose_parsers};
+    use crate::derender::{DerenderStream, Derenderer, StopWatch, choose_parsers};
     #[pymodule_export]
     use crate::error::{RequestError, TemplateBudgetError};
     #[pymodule_export]

@@ -17,10 +17,11 @@ NEVER = float("-inf")
 
 
 def changes_logits(sequence: Sequence) -> bool:
-    """True where :func:`adjust` would do something to this sequence's row now."""
+    """True where :func:`adjust` or a mask would do something to this sequence's row now."""
     params = sequence.params
     return bool(
-        params.logit_bias
+        sequence.mask is not None
+        or params.logit_bias
         or params.allowed_token_ids is not None
         or params.bad_words_token_ids
         or params.repetition_penalty != 1.0

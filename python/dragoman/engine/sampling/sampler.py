@@ -11,19 +11,25 @@ from dragoman.engine.output import TokenLogprob
 from dragoman.engine.sampling.adjust import adjust, changes_logits
 from dragoman.engine.sampling.draw import draw
 from dragoman.engine.sampling.logprobs import ranked_logprobs
+from dragoman.engine.sampling.masks import StepMasks
 from dragoman.engine.sequence import Sequence
 
 
 def sample(
-    logits: Tensor, sequences: AbstractSequence[Sequence]
+    logits: Tensor, sequences: AbstractSequence[Sequence], masks: StepMasks | None = None
 ) -> tuple[list[int], list[TokenLogprob | None]]:
-    """Choose a token for each row of ``logits`` (``[rows, vocabulary]``, any float type; left unchanged)."""
+    """Choose a token for each row of ``logits`` (``[rows, vocabulary]``, any float type; left unchanged).
+
+    ``masks`` are those of the same sequences.
+    """
     working = logits
     adjusted = [row for row, sequence in enumerate(sequences) if changes_logits(sequence)]
     drawn = [row for row, sequence in enumerate(sequences) if not sequence.params.greedy]
     if adjusted or drawn:
         working = logits.float() if logits.dtype is not torch.float32 else logits.clone()
         adjust(working, sequences)
+        if masks is not None:
+            masks.apply(working, sequences)
     if len(drawn) == len(sequences):
         tokens = draw(working, sequences)
     else:

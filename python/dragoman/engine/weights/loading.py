@@ -68,13 +68,46 @@ def native_cpu_bf16() -> bool:
     return any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16", "bf16"))
 
 
-def require_same_shape(running: ModelConfig, other: ModelConfig) -> None:
+def require_same_shape(running: Decoder, other: Decoder) -> None:
     """Raise :class:`UnsupportedModelError` where other weights do not fit the running model and its cache."""
+    _same_config(running.config, other.config)
+    expected = _shapes(running)
+    for name, shape in _shapes(other).items():
+        if expected.get(name) != shape:
+            raise UnsupportedModelError(
+                f"the new weights have {name} of shape {shape}, the running model {expected.get(name)}"
+            )
+
+
+def _shapes(model: Decoder) -> dict[str, tuple[int, ...]]:
+    """The shape of every weight; products that are computed as one count as one."""
+    found = {"embedding": tuple(model.embedding.shape), "norm": tuple(model.norm.weight.shape)}
+    found["head"] = (model.head.out_features, model.head.in_features)
+    for layer in model.layers:
+        products = {"qkv": layer.qkv, "out": layer.out, "gate_up": layer.gate_up, "down": layer.down}
+        for name, product in products.items():
+            found[f"layers.{layer.index}.{name}"] = (product.out_features, product.in_features)
+        norms = {
+            "attention_norm": layer.attention_norm,
+            "attention_post_norm": layer.attention_post_norm,
+            "mlp_norm": layer.mlp_norm,
+            "mlp_post_norm": layer.mlp_post_norm,
+            "query_norm": layer.query_norm,
+            "key_norm": layer.key_norm,
+        }
+        for name, norm in norms.items():
+            if norm is not None:
+                found[f"layers.{layer.index}.{name}"] = tuple(norm.weight.shape)
+    return found
+
+
+def _same_config(running: ModelConfig, other: ModelConfig) -> None:
     for name in (
         "architecture",
         "vocab_size",
         "hidden_size",
         "num_layers",
+        "num_heads",
         "num_kv_heads",
         "head_dim",
         "windows",

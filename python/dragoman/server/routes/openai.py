@@ -11,7 +11,6 @@ from typing import Any
 
 from starlette.routing import Route
 
-from dragoman.engine import TokenOutput
 from dragoman.server.endpoint import Events, StreamingEndpoint
 from dragoman.server.generation import GenerateCall, chunks, complete, parse_call
 from dragoman.server.services import Services
@@ -53,7 +52,7 @@ class _Coupled:
         call = await self._call(rendered)
         if call.stream:
             return guarded(self._deltas([call], client))
-        response = await self._complete(call, client)
+        response = await complete(services, call)
         return await self._derender(
             client, {"model": call.model, "generate_response": response, **_prompt(call)}
         )
@@ -67,7 +66,7 @@ class _Coupled:
         calls = [await self._call(compact(request)) for request in json.loads(rendered)]
         if calls[0].stream:
             return guarded(self._deltas(calls, client))
-        responses = await gather([self._complete(call, client) for call in calls])
+        responses = await gather([complete(services, call) for call in calls])
         fields = {
             "model": calls[0].model,
             "generate_responses": responses,
@@ -87,28 +86,11 @@ class _Coupled:
         reply, _ = await self._services.workers.run(len(body), lambda: client.derender(body))
         return reply
 
-    async def _complete(self, call: GenerateCall, client: _Client) -> dict[str, Any]:
-        """The generate response, ended where a stop string is complete."""
-        if not call.has_stop_strings:
-            return await complete(self._services, call)
-        states: dict[int, Any] = {}
-
-        def is_stopped(output: TokenOutput) -> bool:
-            choice = {"index": output.index, "token_ids": output.token_ids}
-            chunk = {"request_id": call.request_id, "choices": [choice]}
-            fields = _chunk_fields(call, chunk, states.get(output.index))
-            reply = json.loads(client.derender(with_request(fields, client.field, client.body))[0])
-            states[output.index] = reply["stream_state"]
-            return _finished(reply["chunk"])
-
-        return await complete(self._services, call, is_stopped)
-
     async def _deltas(self, calls: list[GenerateCall], client: _Client) -> AsyncGenerator[bytes, None]:
         """The chunks of the response, prompt after prompt; states are carried as a client carries them."""
         for number, call in enumerate(calls):
             states: dict[int, Any] = {}
-            stopped: set[int] = set()
-            async with aclosing(chunks(self._services, call, stopped)) as stream:
+            async with aclosing(chunks(self._services, call)) as stream:
                 async for chunk in stream:
                     index = chunk["choices"][0]["index"] if chunk["choices"] else 0
                     for choice in chunk["choices"]:
@@ -116,8 +98,6 @@ class _Coupled:
                     fields = _chunk_fields(call, chunk, states.get(index))
                     reply = json.loads(await self._derender(client, fields))
                     states[index] = reply["stream_state"]
-                    if _finished(reply["chunk"]):
-                        stopped.add(index)
                     yield event(reply["chunk"])
 
 
@@ -134,10 +114,6 @@ async def gather(work: list[Coroutine[Any, Any, dict[str, Any]]]) -> list[dict[s
 def _chunk_fields(call: GenerateCall, chunk: dict[str, Any], state: Any) -> dict[str, Any]:
     fields = {"stream": True, "model": call.model, "generate_chunk": chunk, "stream_state": state}
     return {**fields, **_prompt(call)}
-
-
-def _finished(chunk: dict[str, Any]) -> bool:
-    return any(choice.get("finish_reason") is not None for choice in chunk["choices"])
 
 
 def _prompt(call: GenerateCall) -> dict[str, Any]:

@@ -143,6 +143,11 @@ pub trait ReasoningParser: Send + Sync {
     /// What the prompt leaves open.
     fn opening(&self, prompt: &[u32], build: Build<'_>) -> Opening;
 
+    /// Whether these ids, the last of an output, bring its reasoning to an end.
+    fn ends(&self, output: &[u32], build: Build<'_>) -> bool {
+        self.opening(output, build) == Opening::Closed
+    }
+
     /// The state before any output.
     fn start(&self, opening: Opening, context: &Context) -> Self::State;
 
@@ -160,6 +165,8 @@ pub trait ReasoningParser: Send + Sync {
 pub trait AnyReasoningParser: Send + Sync {
     /// See [`ReasoningParser::opening`].
     fn opening(&self, prompt: &[u32], build: Build<'_>) -> Opening;
+    /// See [`ReasoningParser::ends`].
+    fn ends(&self, output: &[u32], build: Build<'_>) -> bool;
     /// See [`ReasoningParser::opening`] and [`ReasoningParser::start`].
     fn start(&self, prompt: &[u32], context: &Context, build: Build<'_>) -> AnyState;
     /// See [`ReasoningParser::feed`].
@@ -177,6 +184,10 @@ pub trait AnyReasoningParser: Send + Sync {
 impl<P: ReasoningParser> AnyReasoningParser for P {
     fn opening(&self, prompt: &[u32], build: Build<'_>) -> Opening {
         ReasoningParser::opening(self, prompt, build)
+    }
+
+    fn ends(&self, output: &[u32], build: Build<'_>) -> bool {
+        ReasoningParser::ends(self, output, build)
     }
 
     fn start(&self, prompt: &[u32], context: &Context, build: Build<'_>) -> AnyState {

@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Opening, ReasoningParser, Split};
+use super::{Opening, ReasoningParser, Split, opening};
 use crate::parse::harmony::{self, Harmony, Header, Sink};
 use crate::parse::{Build, Context, Input, Markers, Segment};
 
@@ -88,6 +88,15 @@ impl ReasoningParser for OpenAiGptOss {
     fn opening(&self, _prompt: &[u32], _build: Build<'_>) -> Opening {
         // The prompt ends inside a header, whatever was thought before.
         Opening::Neutral
+    }
+
+    /// The header of the final channel ends it.
+    fn ends(&self, output: &[u32], build: Build<'_>) -> bool {
+        let tail = &output[output.len().saturating_sub(opening::TAIL)..];
+        let bytes: Vec<u8> = tail.iter().flat_map(|&id| build.vocabulary.bytes(id)).copied().collect();
+        let text = String::from_utf8_lossy(&bytes);
+        let header = text.strip_suffix("<|message|>").and_then(|text| text.rsplit_once("<|channel|>"));
+        header.is_some_and(|(_, channel)| channel.trim_start().starts_with("final"))
     }
 
     fn start(&self, _opening: Opening, _context: &Context) -> State {

@@ -4,7 +4,7 @@ use super::Opening;
 use crate::parse::Build;
 
 /// Ids of the prompt's end that are looked at where no special token bounds the last turn.
-const TAIL: usize = 64;
+pub const TAIL: usize = 64;
 
 /// Reads the end of the prompt backwards to its last marker. The last turn ends, backwards, at the first special token
 /// that is no marker; where the vocabulary has no such tokens, only a marker that ends the prompt counts, for then a
