@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -15,8 +16,8 @@ from tests.conformance.data import SHARED, json_lines
 
 FOLDER = SHARED / "conformance" / "tokenization"
 TEMPLATES = SHARED / "conformance" / "templates"
-RECORDED = "2026-11-29"
-"""What `strftime_now` printed when the masks were recorded."""
+RECORDED = datetime(2026, 11, 29)
+"""The day when the masks were recorded, which some templates print."""
 MODELS = ["deepseek", "gemma3", "llama3", "qwen3", "smollm2"]
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no ../shared beside the repository")
@@ -54,8 +55,9 @@ def test_ids_offsets_and_decodes(model: str) -> None:
 
 @cache
 def dated(template: str) -> str:
-    """The template, as it printed on the day when the masks were recorded."""
-    return re.sub(r"strftime_now\(['\"]%Y-%m-%d['\"]\)", f"'{RECORDED}'", source(template))
+    """The template, with the date that it printed when the masks were recorded."""
+    call = re.compile(r"""strftime_now\((["'])(.*?)\1\)""")
+    return call.sub(lambda found: repr(RECORDED.strftime(found[2])), source(template))
 
 
 @cache
