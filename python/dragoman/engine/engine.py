@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import torch
 
 from dragoman.engine.admission import Admission
+from dragoman.engine.attention.graphs import capture
 from dragoman.engine.attention.paged import PagedAttention
 from dragoman.engine.bridge import stream
 from dragoman.engine.config import EngineConfig
@@ -79,7 +80,11 @@ class Engine:
         scheduler = Scheduler(
             pool, max_num_seqs=config.max_num_seqs, max_num_batched_tokens=config.max_num_batched_tokens
         )
-        self._loop = EngineLoop(scheduler, ModelRunner(model, attention), self.eos_token_ids)
+        captures = self.device.type == "cuda" and not config.enforce_eager
+        runner = ModelRunner(
+            model, attention, max_num_seqs=config.max_num_seqs, record=capture() if captures else None
+        )
+        self._loop = EngineLoop(scheduler, runner, self.eos_token_ids)
         self._admission = Admission(model.config, config.seed)
         self._wake = threading.Condition()
         self._inbox: deque[Callable[[], None]] = deque()

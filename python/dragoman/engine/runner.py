@@ -13,7 +13,9 @@ from dragoman.engine.attention.batch import (
     PrefillGroup,
     decode_mask,
     prefill_mask,
+    to_device,
 )
+from dragoman.engine.attention.graphs import DecodeGraphs, Record
 from dragoman.engine.attention.paged import PagedAttention
 from dragoman.engine.models.blocks import Decoder
 from dragoman.engine.output import TokenLogprob
@@ -41,19 +43,46 @@ class StepResult:
 class ModelRunner:
     """Turns steps into tokens. Knows the model, the cache tensors and the sampler; keeps no request state."""
 
-    def __init__(self, model: Decoder, attention: PagedAttention) -> None:
+    def __init__(
+        self,
+        model: Decoder,
+        attention: PagedAttention,
+        *,
+        max_num_seqs: int = 0,
+        record: Record | None = None,
+    ) -> None:
+        """With ``record``, steps of up to ``max_num_seqs`` decodes run as :class:`DecodeGraphs`."""
         self.model = model
         self.attention = attention
         self._windows = set(model.config.windows)
+        self._max_num_seqs = max_num_seqs
+        self._record = record
+        self._graphs = self._new_graphs()
+
+    def replace_model(self, model: Decoder) -> None:
+        """Run the next steps with another model of the same shape."""
+        self.model = model
+        # The old ones read the old weights, and go first, since they keep them in memory.
+        self._graphs = None
+        self._graphs = self._new_graphs()
+
+    def _new_graphs(self) -> DecodeGraphs | None:
+        if self._record is None:
+            return None
+        return DecodeGraphs(self.model, self.attention, self._max_num_seqs, self._record)
 
     @torch.inference_mode()
     def run(self, step: Step) -> StepResult:
         """Read the step's tokens and choose the next one of every sequence that is at its end."""
+        if self._graphs is not None and all(map(_only_decodes, step.scheduled)):
+            sequences = [item.sequence for item in step.scheduled]
+            tokens, logprobs = sample(self._graphs.logits(step.scheduled), sequences)
+            return StepResult(sequences, tokens, logprobs)
         scheduled = _order_for_attention(step.scheduled)
         batch = self._batch(scheduled)
         hidden = self.model(batch, self.attention)
         rows: list[int] = []
-        sequences: list[Sequence] = []
+        sequences = []
         offset = 0
         for item in scheduled:
             end = offset + item.num_tokens
@@ -66,7 +95,7 @@ class ModelRunner:
         if not rows:
             return StepResult([], [], [])
         if len(rows) != hidden.shape[0]:
-            hidden = hidden[torch.tensor(rows, device=hidden.device)]
+            hidden = hidden[to_device(rows, hidden.device)]
         tokens, logprobs = sample(self.model.logits(hidden), sequences)
         return StepResult(sequences, tokens, logprobs)
 
@@ -102,7 +131,7 @@ class ModelRunner:
                 blocks[position // block_size] * block_size + position % block_size
                 for position in range(item.start, end)
             )
-        inputs = torch.tensor([token_ids, positions, slots]).to(device)
+        inputs = to_device([token_ids, positions, slots], device)
         batch = ForwardBatch(inputs[0], inputs[1], self.attention.write_index(inputs[2]))
         self._group_decodes(batch, scheduled)
         self._group_prefills(batch, scheduled)
@@ -176,7 +205,11 @@ class ModelRunner:
             item.sequence.block_ids[:own] + [0] * (width - own)
             for item, own in zip(items, widths, strict=True)
         ]
-        return torch.tensor(tables, device=self.model.device)
+        return to_device(tables, self.model.device)
+
+
+def _only_decodes(item: ScheduledSequence) -> bool:
+    return _is_decode(item) and item.samples and not item.sequence.wants_prompt_logprobs
 
 
 def _is_decode(item: ScheduledSequence) -> bool:
