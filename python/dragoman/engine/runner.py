@@ -13,7 +13,6 @@ from dragoman.engine.attention.batch import (
     PrefillGroup,
     decode_mask,
     prefill_mask,
-    to_device,
 )
 from dragoman.engine.attention.graphs import DecodeGraphs, Record
 from dragoman.engine.attention.paged import PagedAttention
@@ -23,6 +22,7 @@ from dragoman.engine.sampling.logprobs import ranked_logprobs
 from dragoman.engine.sampling.sampler import sample
 from dragoman.engine.scheduler import ScheduledSequence, Step
 from dragoman.engine.sequence import Sequence
+from dragoman.engine.transfer import to_device
 
 LOGPROB_ROWS = 128
 """Prompt positions whose logits are held at once; a vocabulary row in float32 can be a megabyte."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor
+
+from dragoman.engine.transfer import to_device
 
 
 @dataclass(slots=True)
@@ -79,13 +79,6 @@ def length_mask(lengths: Tensor, num_keys: int, window: int | None, dtype: torch
     if window is not None:
         hidden = hidden | (keys < ends - window)
     return torch.zeros(hidden.shape, dtype=dtype, device=lengths.device).masked_fill_(hidden, float("-inf"))
-
-
-def to_device(values: Sequence[Any], device: torch.device) -> Tensor:
-    """Numbers of a step as a tensor; to a GPU the copy is queued and the host goes on."""
-    if device.type != "cuda":
-        return torch.tensor(values, device=device)
-    return torch.tensor(values, pin_memory=True).to(device, non_blocking=True)
 
 
 def prefill_mask(
