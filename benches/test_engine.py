@@ -57,6 +57,7 @@ class Peers:
 
     def run_engine(self, prompts: list[list[int]], new_tokens: int) -> float:
         """Seconds until the last of the prompts, submitted together, has ``new_tokens`` more ids."""
+        self.engine.start()
         outputs: queue.Queue[TokenOutput] = queue.Queue()
         params = SamplingParams(temperature=0.0, ignore_eos=True, max_tokens=new_tokens)
         began = time.perf_counter()
@@ -67,7 +68,10 @@ class Peers:
             output = outputs.get(timeout=300)
             assert output.error is None
             left -= output.finished
-        return time.perf_counter() - began
+        seconds = time.perf_counter() - began
+        # Its worker threads end with it, so that each peer runs as it would alone.
+        self.engine.shutdown()
+        return seconds
 
     @torch.inference_mode()
     def run_baseline(self, prompts: list[list[int]], new_tokens: int) -> float:
@@ -87,7 +91,7 @@ class Peers:
 
 
 @pytest.fixture(scope="module")
-def peers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peers]:
+def peers(tmp_path_factory: pytest.TempPathFactory) -> Peers:
     from dragoman.engine import Engine
 
     torch.manual_seed(0)
@@ -104,9 +108,7 @@ def peers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peers]:
             enable_prefix_caching=False,
         )
     )
-    engine.start()
-    yield Peers(engine, baseline, directory)
-    engine.shutdown()
+    return Peers(engine, baseline, directory)
 
 
 @pytest.mark.timeout(900)
@@ -118,7 +120,6 @@ def test_engine_against_transformers(
     mine, theirs = [], []
     for _ in range(ROUNDS):
         mine.append(peers.run_engine(prompts, new_tokens))
-        # Apart, as each peer would run alone: two pools of torch's threads slow each other down.
         theirs.append(apart(lambda: peers.run_baseline(prompts, new_tokens)))
     tokens = streams * new_tokens
     print(

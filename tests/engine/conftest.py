@@ -9,15 +9,11 @@ from typing import Any
 
 import pytest
 
-from dragoman.engine.threads import share_cores
-
-# Tests run beside builds and each other.
-share_cores()
 pytest.importorskip("torch", reason="the engine extra (torch) is not installed")
 
-import torch  # noqa: E402
+import torch
 
-from dragoman.engine import Engine, EngineConfig  # noqa: E402
+from dragoman.engine import Engine, EngineConfig
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 CACHED_MODELS = Path.home() / ".cache" / "dragoman" / "models"

@@ -16,8 +16,8 @@ def share_cores() -> None:
 
     By default libgomp's threads spin while they wait, which is fastest on cores of their own. Where
     something else wants those cores (another engine, a build) a spinning thread keeps the one it waits for
-    from running. Measured on two busy cores, a decoding step of SmolLM2-135M took 130 to 300 ms spinning
-    and 50 ms sleeping; on idle cores spinning takes 21 ms and sleeping up to 33 ms.
+    from running. Measured on two busy cores, a decoding step of SmolLM2-135M took 290 to 770 ms spinning
+    and 70 to 90 ms sleeping; on idle cores spinning takes 23 ms and sleeping 35 ms.
     """
     if not any(name in os.environ for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")):
         os.environ["OMP_WAIT_POLICY"] = "passive"
