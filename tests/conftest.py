@@ -10,7 +10,11 @@ import pytest
 
 from dragoman.cli.fetch import fetch_with_progress
 from dragoman.cli.server_process import ServerProcess
+from dragoman.engine.threads import share_cores
 from tests.conformance.data import SHARED
+
+# Tests run beside builds and each other, and so do the servers that they start.
+share_cores()
 
 
 @pytest.fixture(scope="session")

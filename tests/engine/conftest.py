@@ -9,31 +9,27 @@ from typing import Any
 
 import pytest
 
-from dragoman.engine.threads import share_cores
-
-# Tests run beside builds and each other.
-share_cores()
 pytest.importorskip("torch", reason="the engine extra (torch) is not installed")
 
-import torch  # noqa: E402
+import torch
 
-from dragoman.engine import Engine, EngineConfig  # noqa: E402
+from dragoman.engine import Engine, EngineConfig
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
-CACHED_MODELS = Path.home() / ".cache" / "dragoman" / "models" / "smollm2"
+CACHED_MODELS = Path.home() / ".cache" / "dragoman" / "models"
 
 
-def find_gguf() -> Path | None:
-    """The SmolLM2 file: where DRAGOMAN_TEST_GGUF says, or in the cache."""
-    named = os.environ.get("DRAGOMAN_TEST_GGUF")
+def find_model(name: str, variable: str) -> Path | None:
+    """The GGUF file of a model: where the environment variable says, or in the cache."""
+    named = os.environ.get(variable)
     if named:
         return Path(named)
-    return next(iter(sorted(CACHED_MODELS.glob("*.gguf"))), None)
+    return next(iter(sorted((CACHED_MODELS / name).glob("*.gguf"))), None)
 
 
 @pytest.fixture(scope="session")
 def gguf_path() -> Path:
-    path = find_gguf()
+    path = find_model("smollm2", "DRAGOMAN_TEST_GGUF")
     if path is None or not path.is_file():
         pytest.skip("no SmolLM2 GGUF file: run `dragoman fetch smollm2` or set DRAGOMAN_TEST_GGUF")
     return path

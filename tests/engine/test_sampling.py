@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from dragoman.engine.params import SamplingParams
-from dragoman.engine.sampling.draw import FIRST_CANDIDATES, draw
+from dragoman.engine.sampling.draw import FIRST_CANDIDATES, _top_p, _top_p_of_all, draw
 from dragoman.engine.sampling.logprobs import ranked_logprobs
 from dragoman.engine.sampling.sampler import sample
 from dragoman.engine.sampling.uniform import uniform
@@ -105,6 +105,20 @@ def test_top_p_beyond_the_first_candidates() -> None:
     tokens = draw(logits.expand(400, -1).clone(), rows)
     assert not set(tokens) & set(range(10))
     assert len(set(tokens)) > 350
+
+
+def test_top_p_of_all_rows_at_once_keeps_what_it_keeps_row_by_row() -> None:
+    """A GPU filters all rows together, a CPU one by one."""
+    torch.manual_seed(3)
+    probabilities = torch.softmax(torch.randn(6, 3000) * 3, -1)
+    shares = [0.9, 0.3, 1.0, 1e-9, 0.9999, 0.5]
+    expected = probabilities.clone()
+    for row, share in enumerate(shares):
+        if share < 1.0:
+            _top_p(expected[row], share)
+    assert [int(row.count_nonzero()) for row in expected][2:4] == [3000, 1]
+    _top_p_of_all(probabilities, torch.tensor(shares).unsqueeze(1))
+    assert torch.equal(probabilities, expected)
 
 
 def test_filters_never_leave_nothing() -> None:

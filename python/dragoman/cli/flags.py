@@ -90,6 +90,7 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--kv-cache-memory-bytes", type=human_integer, metavar="N")
     group.add_argument("--gpu-memory-utilization", type=float, metavar="SHARE")
     group.add_argument("--enable-prefix-caching", action=argparse.BooleanOptionalAction, default=None)
+    group.add_argument("--enforce-eager", action="store_true", default=None)
     group.add_argument("--seed", type=int, metavar="N")
     group.add_argument("--enable-prompt-tokens-details", action="store_true", help="count cached tokens")
 
@@ -122,6 +123,7 @@ ENGINE_FIELDS = (
     "kv_cache_memory_bytes",
     "gpu_memory_utilization",
     "enable_prefix_caching",
+    "enforce_eager",
     "seed",
 )
 

@@ -16,10 +16,10 @@ class EngineConfig:
     """Settings of one engine; names are those of vLLM's flags.
 
     ``model`` is a GGUF file or a directory with ``config.json`` and safetensors files.
-    ``max_model_len`` ``None`` means what the model was trained for. ``kv_cache_memory_bytes`` sets the
-    cache size outright; without it a GPU gives ``gpu_memory_utilization`` of its memory less what the
-    weights and one full step take, and a CPU gives room for ``max_num_seqs`` sequences of
-    ``max_model_len`` tokens but at most 4 GiB and a quarter of the memory that is free.
+    ``max_model_len`` ``None`` means what the model was trained for. ``kv_cache_memory_bytes`` sets the cache
+    size outright; without it a GPU gives ``gpu_memory_utilization`` of its memory less what the weights and
+    one full step take, and a CPU gives room for ``max_num_seqs`` sequences of ``max_model_len`` tokens but at
+    most 4 GiB and a quarter of the memory that is free. ``enforce_eager`` captures no CUDA graphs.
     ``max_num_batched_tokens`` bounds the tokens of one step, ``max_num_seqs`` the running sequences,
     ``max_waiting_requests`` (``None``: no bound) the queue behind them. ``seed`` seeds the requests that
     bring no seed of their own; ``None`` takes the system's randomness.
@@ -37,6 +37,7 @@ class EngineConfig:
     enable_prefix_caching: bool = True
     max_waiting_requests: int | None = None
     cpu_threads: int | None = None
+    enforce_eager: bool = False
     seed: int | None = None
 
     def __post_init__(self) -> None:

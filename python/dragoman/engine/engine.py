@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import torch
 
 from dragoman.engine.admission import Admission
+from dragoman.engine.attention.graphs import capture
 from dragoman.engine.attention.paged import PagedAttention
 from dragoman.engine.bridge import stream
 from dragoman.engine.config import EngineConfig, PauseMode
@@ -28,6 +29,7 @@ from dragoman.engine.runner import ModelRunner
 from dragoman.engine.scheduler import Scheduler
 from dragoman.engine.sequence import Request
 from dragoman.engine.statistics import EngineStats
+from dragoman.engine.threads import apart
 from dragoman.engine.token_mask import MakeMask
 from dragoman.engine.weights.loading import (
     Progress,
@@ -61,17 +63,29 @@ class Engine:
             keep_freed_memory()
         if config.cpu_threads is not None:
             torch.set_num_threads(config.cpu_threads)
-        model = load(
-            Path(config.model), self.device, self.dtype, max_model_len=config.max_model_len, on_layer=on_layer
+        model = apart(
+            lambda: load(
+                Path(config.model),
+                self.device,
+                self.dtype,
+                max_model_len=config.max_model_len,
+                on_layer=on_layer,
+            )
         )
         self._model = model.config
         blocks = count_blocks(config, model.config, self.device, self.dtype)
         pool = BlockPool(blocks, config.block_size, caching=config.enable_prefix_caching)
-        attention = PagedAttention(model.config, blocks, config.block_size, self.device, self.dtype)
+        attention = apart(
+            lambda: PagedAttention(model.config, blocks, config.block_size, self.device, self.dtype)
+        )
         scheduler = Scheduler(
             pool, max_num_seqs=config.max_num_seqs, max_num_batched_tokens=config.max_num_batched_tokens
         )
-        self._loop = EngineLoop(scheduler, ModelRunner(model, attention), self.eos_token_ids)
+        captures = self.device.type == "cuda" and not config.enforce_eager
+        runner = ModelRunner(
+            model, attention, max_num_seqs=config.max_num_seqs, record=capture() if captures else None
+        )
+        self._loop = EngineLoop(scheduler, runner, self.eos_token_ids)
         self._admission = Admission(model.config, config.seed)
         self._wake = threading.Condition()
         self._inbox: deque[Callable[[], None]] = deque()
@@ -247,11 +261,11 @@ class Engine:
     def update_weights(self, path: str | Path, version: str = "default") -> Future[None]:
         """Put other weights of the same shape into the running model.
 
-        The files are read on the calling thread; the change happens between two steps. Running sequences
+        The call returns when the files are read; the change happens between two steps. Running sequences
         go on with what they have read under the old weights; the prefix cache is dropped. Outputs carry
         ``version`` from then on. Raises ``UnsupportedModelError`` for files that do not fit.
         """
-        model = load(Path(path), self.device, self.dtype, max_model_len=self.max_model_len)
+        model = apart(lambda: load(Path(path), self.device, self.dtype, max_model_len=self.max_model_len))
         require_same_shape(self._loop.model, model)
         return self.call(lambda: self._loop.replace_model(model, version))
 

@@ -126,7 +126,7 @@ class EngineLoop:
 
     def replace_model(self, model: Decoder, version: str) -> None:
         """Run the next steps with other weights; what was read under the old ones is offered to nobody."""
-        self._runner.model = model
+        self._runner.replace_model(model)
         self.weight_version = version
         self.forget_prefixes()
 

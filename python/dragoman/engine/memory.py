@@ -38,6 +38,9 @@ def count_blocks(engine: EngineConfig, model: ModelConfig, device: torch.device,
             + 3 * engine.max_num_seqs * model.vocab_size * 4
         )
         available = int(free - total * (1 - engine.gpu_memory_utilization)) - working
+        # Attention gathers one layer's cached blocks and arranges them by head, padded to at most twice as
+        # many: at worst four layers more than the cache has.
+        available = available * model.num_layers // (model.num_layers + 4)
     else:
         wanted = engine.max_num_seqs * one_sequence * size
         available = min(wanted, CPU_CACHE_LIMIT, max(free_host_memory() // 4, one_sequence * size))

@@ -14,6 +14,7 @@ from dragoman.engine.attention.batch import (
     decode_mask,
     prefill_mask,
 )
+from dragoman.engine.attention.graphs import DecodeGraphs, Record
 from dragoman.engine.attention.paged import PagedAttention
 from dragoman.engine.models.blocks import Decoder
 from dragoman.engine.output import TokenLogprob
@@ -23,6 +24,7 @@ from dragoman.engine.sampling.prompt_scores import score_prompt
 from dragoman.engine.sampling.sampler import sample
 from dragoman.engine.scheduler import ScheduledSequence, Step
 from dragoman.engine.sequence import Sequence
+from dragoman.engine.transfer import to_device
 
 LOGPROB_ROWS = 128
 """Prompt positions whose logits are held at once; a vocabulary row in float32 can be a megabyte."""
@@ -43,23 +45,53 @@ class StepResult:
 class ModelRunner:
     """Turns steps into tokens. Knows the model, the cache tensors and the sampler; keeps no request state."""
 
-    def __init__(self, model: Decoder, attention: PagedAttention) -> None:
+    def __init__(
+        self,
+        model: Decoder,
+        attention: PagedAttention,
+        *,
+        max_num_seqs: int = 0,
+        record: Record | None = None,
+    ) -> None:
+        """With ``record``, steps of up to ``max_num_seqs`` decodes run as :class:`DecodeGraphs`."""
         self.model = model
         self.attention = attention
         self._windows = set(model.config.windows)
         self._masks = MaskWorkers()
+        self._max_num_seqs = max_num_seqs
+        self._record = record
+        self._graphs = self._new_graphs()
+
+    def replace_model(self, model: Decoder) -> None:
+        """Run the next steps with another model of the same shape."""
+        self.model = model
+        # The old ones read the old weights, and go first, since they keep them in memory.
+        self._graphs = None
+        self._graphs = self._new_graphs()
+
+    def _new_graphs(self) -> DecodeGraphs | None:
+        if self._record is None:
+            return None
+        return DecodeGraphs(self.model, self.attention, self._max_num_seqs, self._record)
 
     @torch.inference_mode()
     def run(self, step: Step) -> StepResult:
         """Read the step's tokens and choose the next one of every sequence that is at its end."""
-        scheduled = _order_for_attention(step.scheduled)
-        masks = self._masks.begin(
-            [item.sequence for item in scheduled if item.samples], self.model.config.vocab_size
-        )
+        graphs = self._graphs if all(map(_only_decodes, step.scheduled)) else None
+        scheduled = step.scheduled if graphs is not None else _order_for_attention(step.scheduled)
+        sequences = [item.sequence for item in scheduled if item.samples]
+        masks = self._masks.begin(sequences, self.model.config.vocab_size)
+        logits = self._logits(scheduled) if graphs is None else graphs.logits(scheduled)
+        if not sequences:
+            return StepResult([], [], [])
+        tokens, logprobs = sample(logits, sequences, masks)
+        return StepResult(sequences, tokens, logprobs)
+
+    def _logits(self, scheduled: list[ScheduledSequence]) -> Tensor:
+        """Reads the tokens; what may come behind each sequence that samples."""
         batch = self._batch(scheduled)
         hidden = self.model(batch, self.attention)
         rows: list[int] = []
-        sequences: list[Sequence] = []
         offset = 0
         for item in scheduled:
             end = offset + item.num_tokens
@@ -69,14 +101,10 @@ class ModelRunner:
                 score_prompt(item.sequence, item.start, hidden[offset:end], self.model.logits)
             if item.samples:
                 rows.append(end - 1)
-                sequences.append(item.sequence)
             offset = end
-        if not rows:
-            return StepResult([], [], [])
         if len(rows) != hidden.shape[0]:
-            hidden = hidden[torch.tensor(rows, device=hidden.device)]
-        tokens, logprobs = sample(self.model.logits(hidden), sequences, masks)
-        return StepResult(sequences, tokens, logprobs)
+            hidden = hidden[to_device(rows, hidden.device)]
+        return self.model.logits(hidden)
 
     def _prompt_logprobs(self, item: ScheduledSequence, hidden: Tensor) -> None:
         """Log probabilities of the prompt tokens that follow the positions just read."""
@@ -110,7 +138,7 @@ class ModelRunner:
                 blocks[position // block_size] * block_size + position % block_size
                 for position in range(item.start, end)
             )
-        inputs = torch.tensor([token_ids, positions, slots]).to(device)
+        inputs = to_device([token_ids, positions, slots], device)
         batch = ForwardBatch(inputs[0], inputs[1], self.attention.write_index(inputs[2]))
         self._group_decodes(batch, scheduled)
         self._group_prefills(batch, scheduled)
@@ -184,7 +212,13 @@ class ModelRunner:
             item.sequence.block_ids[:own] + [0] * (width - own)
             for item, own in zip(items, widths, strict=True)
         ]
-        return torch.tensor(tables, device=self.model.device)
+        return to_device(tables, self.model.device)
+
+
+def _only_decodes(item: ScheduledSequence) -> bool:
+    sequence = item.sequence
+    reads_prompt = sequence.wants_prompt_logprobs or sequence.wants_prompt_scores
+    return _is_decode(item) and item.samples and not reads_prompt
 
 
 def _is_decode(item: ScheduledSequence) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from dragoman.engine.transfer import to_device
+
 
 @dataclass(slots=True)
 class DecodeGroup:
@@ -66,12 +68,17 @@ def decode_mask(
     """Additive mask ``[rows, 1, keys]`` that hides the keys past each length and before its window."""
     if all(length == num_keys for length in lengths) and (window is None or num_keys <= window):
         return None
-    ends = torch.tensor(lengths, device=device).view(-1, 1, 1)
-    keys = torch.arange(num_keys, device=device)
+    return length_mask(to_device(lengths, device), num_keys, window, dtype)
+
+
+def length_mask(lengths: Tensor, num_keys: int, window: int | None, dtype: torch.dtype) -> Tensor:
+    """The same from ``lengths`` on the device, without looking at them."""
+    ends = lengths.view(-1, 1, 1)
+    keys = torch.arange(num_keys, device=lengths.device)
     hidden = keys >= ends
     if window is not None:
         hidden = hidden | (keys < ends - window)
-    return torch.zeros(hidden.shape, dtype=dtype, device=device).masked_fill_(hidden, float("-inf"))
+    return torch.zeros(hidden.shape, dtype=dtype, device=lengths.device).masked_fill_(hidden, float("-inf"))
 
 
 def prefill_mask(

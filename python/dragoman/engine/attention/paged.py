@@ -11,7 +11,11 @@ from dragoman.engine.models.architecture import ModelConfig
 
 
 class Workspace:
-    """Memory that is kept between layers and steps: on a CPU fresh pages cost more than what is put there."""
+    """Memory that is kept between layers and steps: on a CPU fresh pages cost more than what is put there.
+
+    On a GPU it is fresh every time: torch keeps freed memory there, and a captured graph must not depend on
+    memory that a later step may outgrow and free.
+    """
 
     __slots__ = ("_memory",)
 
@@ -19,7 +23,9 @@ class Workspace:
         self._memory = memory
 
     def rows(self, count: int) -> Tensor:
-        """The first ``count`` rows, whatever they hold."""
+        """``count`` rows, whatever they hold."""
+        if self._memory.device.type != "cpu":
+            return self._memory.new_empty((count, *self._memory.shape[1:]))
         if self._memory.shape[0] < count:
             self._memory = self._memory.new_empty((count, *self._memory.shape[1:]))
         return self._memory[:count]
@@ -36,7 +42,8 @@ class PagedAttention:
     def __init__(
         self, config: ModelConfig, num_blocks: int, block_size: int, device: torch.device, dtype: torch.dtype
     ) -> None:
-        self.num_blocks = num_blocks
+        self.scratch_block = num_blocks
+        """A block of nobody's, which padding is written to and read from."""
         self.block_size = block_size
         self.num_heads = config.num_heads
         self.num_kv_heads = config.num_kv_heads
@@ -46,7 +53,7 @@ class PagedAttention:
         self.windows = config.windows
         self.layers = [
             torch.zeros(
-                num_blocks,
+                num_blocks + 1,
                 2 * config.num_kv_heads * block_size * config.head_dim,
                 device=device,
                 dtype=dtype,
@@ -94,25 +101,26 @@ class PagedAttention:
         keys, values = self._cached(layer, group.gather, group.count)
         # The query heads that share a key head stand in as query positions: one product per key head.
         queries = heads[group.start : group.start + group.count, : self.num_heads].reshape(
-            -1, self.group, self.head_dim
+            group.count, self.num_kv_heads, self.group, self.head_dim
         )
-        keys = keys.flatten(0, 1)[:, : group.num_keys]
-        values = values.flatten(0, 1)[:, : group.num_keys]
+        keys, values = keys[:, :, : group.num_keys], values[:, :, : group.num_keys]
         mask = group.masks[window]
         if queries.device.type == "cpu":
-            scores = torch.bmm(queries.to(self.dtype), keys.transpose(1, 2)).mul_(self.scale)
+            scores = torch.bmm(queries.to(self.dtype).flatten(0, 1), keys.flatten(0, 1).transpose(1, 2)).mul_(
+                self.scale
+            )
             if mask is not None:
                 scores.view(group.count, -1, group.num_keys).add_(mask)
-            out = torch.bmm(torch.softmax(scores, -1), values).to(heads.dtype)
+            out = torch.bmm(torch.softmax(scores, -1), values.flatten(0, 1)).to(heads.dtype)
         else:
             out = functional.scaled_dot_product_attention(
-                queries, keys, values, attn_mask=self._per_head(mask), scale=self.scale
+                queries,
+                keys,
+                values,
+                attn_mask=None if mask is None else mask.unsqueeze(1),
+                scale=self.scale,
             )
         return out.reshape(group.count, -1)
-
-    def _per_head(self, mask: Tensor | None) -> Tensor | None:
-        """A decode mask ``[rows, 1, keys]`` repeated for each key head."""
-        return None if mask is None else mask.repeat_interleave(self.num_kv_heads, 0)
 
     def _prefill(self, layer: int, heads: Tensor, group: PrefillGroup, window: int | None) -> Tensor:
         tokens = group.count * group.length

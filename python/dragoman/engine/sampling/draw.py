@@ -9,6 +9,7 @@ from torch import Tensor
 
 from dragoman.engine.sampling.uniform import uniform
 from dragoman.engine.sequence import Sequence
+from dragoman.engine.transfer import to_device
 
 FIRST_CANDIDATES = 1024
 """How many of the most likely tokens top-p looks at before it sorts the whole vocabulary."""
@@ -22,22 +23,25 @@ def draw(logits: Tensor, sequences: AbstractSequence[Sequence]) -> list[int]:
     """
     params = [sequence.params for sequence in sequences]
     device = logits.device
-    temperatures = torch.tensor([row.temperature for row in params], device=device).unsqueeze(1)
+    temperatures = to_device([row.temperature for row in params], device).unsqueeze(1)
     logits.div_(temperatures)
     if any(row.min_p > 0 for row in params):
-        _min_p(logits, torch.tensor([row.min_p for row in params], device=device).unsqueeze(1))
+        _min_p(logits, to_device([row.min_p for row in params], device).unsqueeze(1))
     if any(row.top_k > 0 for row in params):
         _top_k(logits, [row.top_k for row in params])
     probabilities = torch.softmax(logits, -1)
     top_p = [row.top_p for row in params]
-    for row, share in enumerate(top_p):
-        if share < 1.0:
-            _top_p(probabilities[row], share)
+    if device.type == "cpu":
+        for row, share in enumerate(top_p):
+            if share < 1.0:
+                _top_p(probabilities[row], share)
+    elif min(top_p) < 1.0:
+        _top_p_of_all(probabilities, to_device(top_p, device).unsqueeze(1))
     cumulative = probabilities.cumsum(-1, dtype=torch.float64)
-    points = torch.tensor(
+    points = to_device(
         [uniform(sequence.request.seed + sequence.index, len(sequence)) for sequence in sequences],
-        dtype=torch.float64,
-        device=device,
+        device,
+        torch.float64,
     ).unsqueeze(1)
     # The first entry above the point: an entry of probability 0 is never first above anything.
     chosen = torch.searchsorted(cumulative, points * cumulative[:, -1:], right=True)
@@ -74,3 +78,12 @@ def _top_p(probabilities: Tensor, share: float) -> None:
     kept_ids, kept_values = ids[keep], values[keep]
     probabilities.zero_()
     probabilities[kept_ids] = kept_values
+
+
+def _top_p_of_all(probabilities: Tensor, shares: Tensor) -> None:
+    """The same for all rows; sorts everything, since asking whether less would do makes the host wait."""
+    values, ids = probabilities.sort(dim=-1, descending=True)
+    before = values.cumsum(-1, dtype=torch.float64) - values
+    # A share of 1 keeps all, though the sum may round to more.
+    values.masked_fill_((before >= shares) & (shares < 1.0), 0.0)
+    probabilities.scatter_(1, ids, values)

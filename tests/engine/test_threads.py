@@ -1,0 +1,45 @@
+"""Torch's threads come and go with the thread that computes."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from dragoman.engine import UnsupportedModelError
+from dragoman.engine.threads import apart
+
+TASKS = Path("/proc/self/task")
+
+
+@pytest.mark.skipif(not TASKS.is_dir(), reason="threads are counted as Linux lists them")
+@pytest.mark.skipif(torch.get_num_threads() < 2, reason="one core needs no workers")
+def test_what_computes_apart_leaves_no_workers_behind() -> None:
+    def count() -> int:
+        return len(list(TASKS.iterdir()))
+
+    def multiply() -> int:
+        # Large enough for torch to split it.
+        square = torch.ones(1024, 1024)
+        float((square @ square).sum())
+        return count()
+
+    before = count()
+    # The thread itself, and at least one worker of its own.
+    assert apart(multiply) >= before + 2
+    # The kernel takes a moment to remove a thread that has ended.
+    deadline = time.monotonic() + 5
+    while count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert count() <= before
+
+
+def test_apart_hands_on_what_is_returned_and_raised() -> None:
+    def fail() -> None:
+        raise UnsupportedModelError("no such thing")
+
+    assert apart(lambda: 7) == 7
+    with pytest.raises(UnsupportedModelError, match="no such thing"):
+        apart(fail)
