@@ -103,7 +103,7 @@ class ModelRunner:
                 rows.append(end - 1)
             offset = end
         if len(rows) != hidden.shape[0]:
-            hidden = hidden[to_device(rows, hidden.device)]
+            hidden = hidden[to_device(rows, hidden.device, torch.long)]
         return self.model.logits(hidden)
 
     def _prompt_logprobs(self, item: ScheduledSequence, hidden: Tensor) -> None:
