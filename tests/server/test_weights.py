@@ -57,7 +57,9 @@ def client(
     services: Services, models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[httpx.Client]:
     """A tokens-only server whose engine runs the tiny model."""
-    options = dataclasses.replace(services.options, mode="tokens-only", enable_prompt_tokens_details=True)
+    options = dataclasses.replace(
+        services.options, mode="tokens-only", trainer=True, enable_prompt_tokens_details=True
+    )
     engine = build(models["old"])
     run = engine._loop._runner.run
 
@@ -224,6 +226,9 @@ def test_bad_requests(path: str, params: dict[str, str], body: str | None, clien
     assert client.get("/is_paused").json() == {"is_paused": False}
 
 
-def test_only_a_tokens_only_server_has_them(coupled_client: httpx.Client) -> None:
+@pytest.mark.parametrize("server", ["engine_client", "coupled_client"])
+def test_no_server_has_them_unasked(server: str, request: pytest.FixtureRequest) -> None:
+    client: httpx.Client = request.getfixturevalue(server)
     for path in ("/pause", "/resume", "/reset_prefix_cache", "/update_weights_from_disk"):
-        assert coupled_client.post(path).status_code == 404
+        assert client.post(path).status_code == 404
+    assert client.get("/is_paused").status_code == 404

@@ -15,6 +15,11 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--tokens-only", action="store_true", help="token ids in and out: the generate step of the pipeline"
     )
+    parser.add_argument(
+        "--enable-trainer-endpoints",
+        action="store_true",
+        help="with --tokens-only: pause, resume and change the weights by request",
+    )
     add_model_flags(parser)
     add_server_flags(parser)
     add_bounds_flags(parser)

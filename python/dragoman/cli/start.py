@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.cli.flags import ENGINE_FIELDS, MODEL_FIELDS, api_keys
 from dragoman.cli.scale_out import SwitchError, scale_out
+from dragoman.cli.trainer import trainer
 from dragoman.config import Bounds
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ def start(flags: argparse.Namespace, mode: Mode, dedicated: str | None) -> int:
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         exposed = scale_out(flag=flags.enable_scale_out, dedicated=dedicated)
-        options = server_options(flags, mode, exposed=exposed)
+        asked = getattr(flags, "enable_trainer_endpoints", False)
+        trains = trainer(flag=asked, tokens_only=mode == "tokens-only")
+        options = server_options(flags, mode, exposed=exposed, trains=trains)
         from dragoman.server.run import Binding, run
 
         binding = Binding(
@@ -44,7 +47,9 @@ def start(flags: argparse.Namespace, mode: Mode, dedicated: str | None) -> int:
         return 2
 
 
-def server_options(flags: argparse.Namespace, mode: Mode, *, exposed: bool) -> ServerOptions:
+def server_options(
+    flags: argparse.Namespace, mode: Mode, *, exposed: bool, trains: bool = False
+) -> ServerOptions:
     """The options that the flags say."""
     from dragoman.server.options import ServerOptions
 
@@ -53,6 +58,7 @@ def server_options(flags: argparse.Namespace, mode: Mode, *, exposed: bool) -> S
         mode=mode,
         model=model_options(flags),
         scale_out=exposed,
+        trainer=trains,
         api_keys=api_keys(flags.api_key),
         root_path=flags.root_path.rstrip("/"),
         log_requests=flags.enable_log_requests,

@@ -79,7 +79,7 @@ def _routers(services: Services) -> list[APIRouter]:
     if services.engine is not None and services.options.scale_out:
         dedicated = services.options.mode == "tokens-only"
         found.append(abort.router(services, development=dedicated))
-        if dedicated:
+        if services.options.trainer:
             found.append(weights.router(services, services.engine))
     return found
 

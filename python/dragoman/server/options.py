@@ -13,7 +13,8 @@ Mode = Literal["render", "tokens-only", "serve"]
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """`scale_out` says whether the scale-out endpoints are there; `engine` holds fields of `EngineConfig`.
+    """`scale_out` says whether the scale-out endpoints are there, `trainer` whether those that pause the engine and
+    change its weights are; `engine` holds fields of `EngineConfig`.
 
     `api_keys` empty means that anyone may ask. `core_threads` bounds the work on large bodies. `max_log_len`
     bounds the characters of a request in the log.
@@ -22,6 +23,7 @@ class ServerOptions:
     mode: Mode
     model: ModelOptions
     scale_out: bool
+    trainer: bool = False
     api_keys: tuple[str, ...] = ()
     root_path: str = ""
     core_threads: int = 4
