@@ -27,6 +27,9 @@ def run(flags: argparse.Namespace) -> int:
         return 1
     from dragoman.cli.fetch import fetch_with_progress
     from dragoman.cli.pipeline import run_demo
+    from dragoman.engine.threads import share_cores
 
+    # The engine's cores are also those of the frontend and of whoever watches.
+    share_cores()
     fetch_with_progress(MODEL)
     return run_demo(MODEL, flags.question, flags.max_tokens)
