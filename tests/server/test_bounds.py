@@ -151,3 +151,22 @@ def test_health_stays_fast_while_large_bodies_are_rendered() -> None:
         assert refused.status_code == 413
         assert refused.json()["error"]["code"] == 413
         assert http.post(url, json={"messages": [USER]}).status_code == 200
+
+
+@pytest.mark.parametrize("field", ["request_id", "stop", "bad_words"])
+def test_long_names_in_a_generate_request(field: str, engine_client: httpx.Client) -> None:
+    """An id stands in every event of a stream: what is long there comes back as often."""
+    limit = Bounds().string_bytes
+
+    def ask(text: str) -> httpx.Response:
+        body: dict[str, Any] = {"token_ids": [1], "sampling_params": {"max_tokens": 1}}
+        if field == "request_id":
+            body[field] = text
+        else:
+            body["sampling_params"][field] = [text]
+        return engine_client.post("/inference/v1/generate", json=body)
+
+    assert ask("s" * limit).status_code == 200
+    refused = ask("s" * (limit + 1))
+    assert refused.status_code == 400
+    assert f"at most {limit}" in refused.json()["error"]["message"]

@@ -124,6 +124,18 @@ pub fn string_bytes(path: &str, text: &str, limits: &Bounds) -> Result<()> {
     Err(Error::validation(path, message))
 }
 
+/// [`string_bytes`] for each of several strings.
+///
+/// # Errors
+/// A validation error on the first that is too long.
+pub fn strings_bytes<'t>(
+    path: &str,
+    texts: impl IntoIterator<Item = &'t String>,
+    limits: &Bounds,
+) -> Result<()> {
+    texts.into_iter().try_for_each(|text| string_bytes(path, text, limits))
+}
+
 /// Refuses an id that the model does not know.
 ///
 /// # Errors

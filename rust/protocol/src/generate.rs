@@ -169,6 +169,9 @@ impl GenerateRequest {
                 "this server answers in token ids only: use output_mode=\"tokens\" and a derenderer";
             return Err(Error::bad_request(message));
         }
+        bounds::string_bytes("request_id", &self.request_id, &config.bounds)?;
+        bounds::strings_bytes("stop", &params.stop, &config.bounds)?;
+        bounds::strings_bytes("bad_words", &params.bad_words, &config.bounds)?;
         bounds::prompt_fits(self.token_ids.len(), config.max_model_len)?;
         for id in &self.token_ids {
             bounds::token_id("token_ids", *id, config.vocab_size)?;

@@ -120,12 +120,9 @@ impl Generation {
             repetition_detection: raw(from, "repetition_detection")?,
         };
         generation.check(from)?;
-        let id = ("request_id", generation.request_id.as_ref());
-        let stops = generation.stop.iter().map(|text| ("stop", Some(text)));
-        let words = generation.bad_words.iter().map(|text| ("bad_words", Some(text)));
-        for (key, text) in std::iter::once(id).chain(stops).chain(words) {
-            bounds::string_bytes(&from.path(key), text.map_or("", String::as_str), limits)?;
-        }
+        bounds::strings_bytes(&from.path("request_id"), &generation.request_id, limits)?;
+        bounds::strings_bytes(&from.path("stop"), &generation.stop, limits)?;
+        bounds::strings_bytes(&from.path("bad_words"), &generation.bad_words, limits)?;
         Ok(generation)
     }
 
