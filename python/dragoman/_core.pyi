@@ -142,6 +142,9 @@ class StopWatch:
     def push(self, token_ids: Sequence[int]) -> str | None:
         """Reads the next ids; the stop string that has been met, once there is one."""
 
+    def another(self) -> StopWatch:
+        """The same for another choice of the request."""
+
 @final
 class DerenderStream:
     """The deltas of one choice, as JSON objects of the chat stream's `choices[0].delta`."""

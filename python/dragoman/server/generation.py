@@ -90,7 +90,6 @@ async def outputs(services: Services, call: GenerateCall) -> AsyncGenerator[Toke
         services.derenderer,
         call.token_ids,
         call.sampling,
-        choices=call.params.n,
         reasoning_ended=call.reasoning_ended,
     )
     ended: set[int] = set()

@@ -41,7 +41,7 @@ pub struct Plain {
     /// Ids read.
     pub tokens: u32,
     /// The stop string that was met, by its place in the request.
-    pub stopped: Option<u8>,
+    pub stopped: Option<u32>,
     pub role_sent: bool,
     /// Characters of text that are out: `text_offset` counts them.
     pub characters: u32,
@@ -167,15 +167,14 @@ impl Pipeline<'_> {
 
     /// Settles the finish reason.
     fn end(&self, choice: &Choice, finish: Option<Finish<'_>>, step: &mut Step) {
-        let stopped =
-            choice.plain.stopped.and_then(|index| self.options.stops.strings().get(usize::from(index)));
+        let stopped = choice.plain.stopped.and_then(|index| self.options.stops.string(index));
         let reason = if stopped.is_some() { "stop" } else { finish.map_or("stop", |finish| finish.reason) };
         let called =
             choice.plain.message.complete > 0 && !matches!(self.options.choice, ToolChoice::Named(_));
         step.finish_reason =
             Some(if reason == "stop" && called { "tool_calls".to_owned() } else { reason.to_owned() });
         step.stop_reason = match stopped {
-            Some(string) => Some(StopReason::Text(string.clone())),
+            Some(string) => Some(StopReason::Text(string.to_owned())),
             None => finish.and_then(|finish| finish.stop_reason.cloned()),
         };
     }
@@ -197,7 +196,7 @@ struct Run<'r> {
     events: Events,
     /// Text of ids that no stage has read yet.
     text: String,
-    fired: Option<u8>,
+    fired: Option<u32>,
 }
 
 impl Run<'_> {
@@ -297,10 +296,9 @@ impl Split for Answer<'_, '_> {
         let exempt = self.plain.tokens <= options.min_tokens && options.min_tokens > 0;
         let mut out = String::new();
         let met = options.stops.push(&mut self.plain.stop, text, exempt, &mut out);
-        let index = met.and_then(|met| options.stops.strings().iter().position(|string| string == met));
         self.tool_segment(Segment::Text(&out));
         if met.is_some() {
-            self.run.fired = Some(index.and_then(|index| u8::try_from(index).ok()).unwrap_or_default());
+            self.run.fired = met;
             self.finish_tool();
         }
     }

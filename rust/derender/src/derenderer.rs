@@ -153,7 +153,7 @@ impl Derenderer {
             Some(body) => Options::chat(&Fields::of_body(body)?, &self.parsers, self.build(), &self.config)?,
             None => Options::plain(&self.config),
         };
-        self.begin(prompt_token_ids, options, seed(&[chat_request.unwrap_or_default()]))
+        self.begin(prompt_token_ids, Arc::new(options), seed(&[chat_request.unwrap_or_default()]))
     }
 
     /// Begins a stream that finds the stop strings of a generate request: [`ChoiceStream::stop_string`]. With
@@ -169,10 +169,18 @@ impl Derenderer {
     ) -> Result<ChoiceStream> {
         let reasoning = self.parsers.reasoning.clone().filter(|_| reasoning);
         let options = Options { reasoning, ..Options::sampling(sampling, &self.config) };
-        self.begin(prompt_token_ids, options, 0)
+        self.begin(prompt_token_ids, Arc::new(options), 0)
     }
 
-    fn begin(&self, prompt: &[u32], options: Options, seed: u64) -> Result<ChoiceStream> {
+    /// Begins another choice of the same request.
+    ///
+    /// # Errors
+    /// Prompt ids out of vocabulary.
+    pub fn another(&self, prompt_token_ids: &[u32], choice: &ChoiceStream) -> Result<ChoiceStream> {
+        self.begin(prompt_token_ids, Arc::clone(&choice.options), choice.seed)
+    }
+
+    fn begin(&self, prompt: &[u32], options: Arc<Options>, seed: u64) -> Result<ChoiceStream> {
         for &id in prompt {
             bounds::token_id("prompt_token_ids", id, self.config.vocab_size)?;
         }
@@ -213,7 +221,7 @@ pub(crate) fn finish<'f>(choice: &'f GenerateChoice<'_, '_>) -> Option<Finish<'f
 pub struct ChoiceStream {
     detokenizer: Detokenizer,
     vocab_size: usize,
-    options: Options,
+    options: Arc<Options>,
     choice: Choice,
     seed: u64,
 }
@@ -246,7 +254,7 @@ impl ChoiceStream {
     #[must_use]
     pub fn stop_string(&self) -> Option<&str> {
         let index = self.choice.plain.stopped?;
-        self.options.stops.strings().get(usize::from(index)).map(String::as_str)
+        self.options.stops.string(index)
     }
 
     /// The finish reason that a client is told at the end: `tool_calls` for completed calls.

@@ -10,6 +10,7 @@
 //! How to add a parser is written in [`tool`] and [`reasoning`].
 
 pub mod auto;
+mod automaton;
 mod chat;
 mod choice;
 mod completions;

@@ -1,11 +1,16 @@
 //! Stop strings: text is held back until it is decided whether a stop string begins in it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+
+use crate::automaton::Automaton;
 
 /// The stop strings of a request.
 #[derive(Debug, Clone, Default)]
 pub struct Stops {
-    strings: Vec<String>,
+    strings: Arc<[String]>,
+    automaton: Arc<Automaton>,
     /// Whether the stop string stays in the text.
     include: bool,
 }
@@ -13,6 +18,7 @@ pub struct Stops {
 /// Text that is held back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
+    /// The longest end of the text so far with which a stop string begins.
     held: String,
     /// Bytes of the held text in which no stop string may end: they came before `min_tokens` tokens.
     exempt: usize,
@@ -22,7 +28,9 @@ impl Stops {
     /// Stop strings in the order of the request.
     #[must_use]
     pub fn new(strings: Vec<String>, include: bool) -> Self {
-        Self { strings: strings.into_iter().filter(|string| !string.is_empty()).collect(), include }
+        let strings: Arc<[String]> = strings.into_iter().filter(|string| !string.is_empty()).collect();
+        let automaton = Arc::new(Automaton::new(strings.iter().map(String::as_bytes)));
+        Self { strings, automaton, include }
     }
 
     /// Whether there are none.
@@ -37,37 +45,36 @@ impl Stops {
         &self.strings
     }
 
-    /// Takes the next text and appends to `out` what is decided. Returns the stop string that was met, the one that
-    /// ends first; all text after it is dropped. `exempt`: no stop string may end in this text.
-    pub fn push(&self, state: &mut State, text: &str, exempt: bool, out: &mut String) -> Option<&str> {
+    /// A stop string by its place in the request.
+    #[must_use]
+    pub fn string(&self, index: u32) -> Option<&str> {
+        self.strings.get(index as usize).map(String::as_str)
+    }
+
+    /// Takes the next text and appends to `out` what is decided. Returns the place of the stop string that was met, the
+    /// one that ends first; all text after it is dropped. `exempt`: no stop string may end in this text.
+    pub fn push(&self, state: &mut State, text: &str, exempt: bool, out: &mut String) -> Option<u32> {
         if self.is_empty() {
             out.push_str(text);
             return None;
         }
+        let mut node = self.automaton.node(state.held.as_bytes());
+        let decided = state.held.len();
         state.held.push_str(text);
         if exempt {
             state.exempt = state.held.len();
         }
-        let ends = |string: &str| {
-            // A string that ends in the exempt text does not count; it may begin there.
-            let mut from = (state.exempt + 1).saturating_sub(string.len()).min(state.held.len());
-            while !state.held.is_char_boundary(from) {
-                from += 1;
+        for (at, &byte) in text.as_bytes().iter().enumerate() {
+            node = self.automaton.step(node, byte);
+            let end = decided + at + 1;
+            if let Some(index) = self.automaton.ends(node).filter(|_| end > state.exempt) {
+                let length = self.string(index).map_or(0, str::len);
+                out.push_str(&state.held[..if self.include { end } else { end - length }]);
+                *state = State::default();
+                return Some(index);
             }
-            state.held[from..].find(string).map(|at| from + at + string.len())
-        };
-        let found = self
-            .strings
-            .iter()
-            .filter_map(|string| Some((ends(string)?, string)))
-            .min_by_key(|found| found.0);
-        if let Some((end, string)) = found {
-            let cut = if self.include { end } else { end - string.len() };
-            out.push_str(&state.held[..cut]);
-            *state = State::default();
-            return Some(string);
         }
-        let undecided = self.undecided(&state.held);
+        let undecided = state.held.len() - self.automaton.undecided(node);
         out.push_str(&state.held[..undecided]);
         state.held.drain(..undecided);
         state.exempt = state.exempt.saturating_sub(undecided);
@@ -78,15 +85,6 @@ impl Stops {
     pub fn flush(&self, state: &mut State, out: &mut String) {
         out.push_str(&state.held);
         *state = State::default();
-    }
-
-    /// Where the end of `text` begins that is the start of a stop string.
-    fn undecided(&self, text: &str) -> usize {
-        let longest = self.strings.iter().map(String::len).max().unwrap_or(0);
-        let from = text.len().saturating_sub(longest.saturating_sub(1));
-        let mut starts = (from..text.len()).filter(|&at| text.is_char_boundary(at));
-        let begins = |at: &usize| self.strings.iter().any(|string| string.starts_with(&text[*at..]));
-        starts.find(begins).unwrap_or(text.len())
     }
 }
 
@@ -101,8 +99,8 @@ mod tests {
         let characters: Vec<char> = text.chars().collect();
         for piece in characters.chunks(size) {
             let piece: String = piece.iter().collect();
-            if let Some(string) = stops.push(&mut state, &piece, false, &mut out) {
-                return (out, Some(string.to_owned()));
+            if let Some(index) = stops.push(&mut state, &piece, false, &mut out) {
+                return (out, stops.string(index).map(str::to_owned));
             }
         }
         stops.flush(&mut state, &mut out);
@@ -125,7 +123,35 @@ mod tests {
         let stops = Stops::new(vec!["A B".to_owned()], false);
         let (mut state, mut out) = (State::default(), String::new());
         assert_eq!(stops.push(&mut state, "A B A", true, &mut out), None);
-        assert_eq!(stops.push(&mut state, " B", false, &mut out), Some("A B"));
+        assert_eq!(stops.push(&mut state, " B", false, &mut out), Some(0));
         assert_eq!(out, "A B ");
+    }
+
+    /// The straightforward search is the reference.
+    #[test]
+    fn any_stop_strings_in_any_text() {
+        let mut random = 7u64;
+        let mut next = |below: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from((random >> 33) % below).expect("small")
+        };
+        for _ in 0..3000 {
+            let mut word = |length: u64| -> String {
+                (0..=next(length)).map(|_| ["a", "b", "é", "\u{1f600}"][next(4)]).collect()
+            };
+            let strings = [word(4), word(3), word(5)];
+            let text = word(24);
+            let first = (0..=text.len()).filter(|end| text.is_char_boundary(*end)).find_map(|end| {
+                strings.iter().find(|string| text[..end].ends_with(*string)).map(|string| (end, string))
+            });
+            let expected = match first {
+                Some((end, string)) => (text[..end - string.len()].to_owned(), Some(string.clone())),
+                None => (text.clone(), None),
+            };
+            let strings: Vec<&str> = strings.iter().map(String::as_str).collect();
+            for size in 1..4 {
+                assert_eq!(run(&strings, false, &text, size), expected, "{strings:?} in {text}");
+            }
+        }
     }
 }

@@ -124,16 +124,17 @@ pub fn string_bytes(path: &str, text: &str, limits: &Bounds) -> Result<()> {
     Err(Error::validation(path, message))
 }
 
-/// [`string_bytes`] for each of several strings.
+/// Refuses strings, such as the stop strings of a request, that have more bytes together than one may have.
 ///
 /// # Errors
-/// A validation error on the first that is too long.
-pub fn strings_bytes<'t>(
-    path: &str,
-    texts: impl IntoIterator<Item = &'t String>,
-    limits: &Bounds,
-) -> Result<()> {
-    texts.into_iter().try_for_each(|text| string_bytes(path, text, limits))
+/// A validation error that names the length and the limit.
+pub fn strings_bytes(path: &str, texts: &[String], limits: &Bounds) -> Result<()> {
+    let bytes: usize = texts.iter().map(String::len).sum();
+    if bytes <= limits.string_bytes {
+        return Ok(());
+    }
+    let message = format!("{path} has {bytes} bytes; at most {} are accepted", limits.string_bytes);
+    Err(Error::validation(path, message))
 }
 
 /// Refuses an id that the model does not know.

@@ -120,7 +120,9 @@ impl Generation {
             repetition_detection: raw(from, "repetition_detection")?,
         };
         generation.check(from)?;
-        bounds::strings_bytes(&from.path("request_id"), &generation.request_id, limits)?;
+        if let Some(id) = &generation.request_id {
+            bounds::string_bytes(&from.path("request_id"), id, limits)?;
+        }
         bounds::strings_bytes(&from.path("stop"), &generation.stop, limits)?;
         bounds::strings_bytes(&from.path("bad_words"), &generation.bad_words, limits)?;
         Ok(generation)

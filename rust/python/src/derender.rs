@@ -64,7 +64,8 @@ impl Derenderer {
             let sampling = SamplingParams::parse(&Fields::of_body(&parsed)?)?;
             self.inner.watch_stops(&prompt, &sampling, reasoning)
         })?;
-        Ok(StopWatch { inner: Mutex::new(inner) })
+        let derenderer = Arc::clone(&self.inner);
+        Ok(StopWatch { inner: Mutex::new(inner), derenderer, prompt: prompt.into() })
     }
 
     #[getter]
@@ -86,6 +87,8 @@ impl Derenderer {
 #[pyclass(frozen, module = "dragoman._core")]
 pub struct StopWatch {
     inner: Mutex<ChoiceStream>,
+    derenderer: Arc<dragoman_derender::Derenderer>,
+    prompt: Arc<[u32]>,
 }
 
 #[pymethods]
@@ -97,6 +100,19 @@ impl StopWatch {
             let mut stream = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
             stream.push(&ids)?;
             Ok::<_, dragoman_protocol::Error>(stream.stop_string().map(str::to_owned))
+        })
+    }
+
+    /// The same for another choice of the request.
+    fn another(&self, py: Python<'_>) -> PyResult<Self> {
+        let inner = enter(py, || {
+            let stream = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            self.derenderer.another(&self.prompt, &stream)
+        })?;
+        Ok(Self {
+            inner: Mutex::new(inner),
+            derenderer: Arc::clone(&self.derenderer),
+            prompt: Arc::clone(&self.prompt),
         })
     }
 }
