@@ -102,7 +102,7 @@ def test_top_p_beyond_the_first_candidates() -> None:
     logits = torch.zeros(1, vocabulary)
     logits[0, :10] = -5.0
     rows = [sequence(seed=number, top_p=0.99) for number in range(400)]
-    tokens = draw(logits.expand(400, -1).clone(), rows)
+    tokens = draw(logits.expand(400, -1).clone(), rows).tolist()
     assert not set(tokens) & set(range(10))
     assert len(set(tokens)) > 350
 
