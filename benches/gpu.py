@@ -153,7 +153,7 @@ class Bench:
         self.attention = PagedAttention(
             config, max(per_sequence, decode_blocks), BLOCK_SIZE, device, torch.bfloat16
         )
-        self.record: Record = capture() if device.type == "cuda" else lambda work: work
+        self.recorder: Callable[[], Record] = capture if device.type == "cuda" else lambda: lambda work: work
         weights = [
             layer_weight
             for layer in self.model.layers
@@ -182,7 +182,7 @@ class Bench:
     def decode(self, batch: int, *, graphs: bool) -> tuple[float, float]:
         """Seconds of a step as the host sees it, and of its work on the device alone (the same on a CPU)."""
         runner = ModelRunner(
-            self.model, self.attention, max_num_seqs=batch, record=self.record if graphs else None
+            self.model, self.attention, max_num_seqs=batch, recorder=self.recorder if graphs else None
         )
         sequences = self.sequences(batch, self.sizes.context, 4 * self.sizes.steps)
 

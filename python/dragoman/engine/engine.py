@@ -83,7 +83,7 @@ class Engine:
         )
         captures = self.device.type == "cuda" and not config.enforce_eager
         runner = ModelRunner(
-            model, attention, max_num_seqs=config.max_num_seqs, record=capture() if captures else None
+            model, attention, max_num_seqs=config.max_num_seqs, recorder=capture if captures else None
         )
         self._loop = EngineLoop(scheduler, runner, self.eos_token_ids)
         self._admission = Admission(model.config, config.seed)

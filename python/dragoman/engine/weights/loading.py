@@ -54,7 +54,9 @@ def choose_dtype(name: DataType, device: torch.device) -> torch.dtype:
     """
     if name == "auto":
         if device.type == "cuda":
-            return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+            return (
+                torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
+            )
         return torch.bfloat16 if native_cpu_bf16() else torch.float32
     return {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}[name]
 
