@@ -26,7 +26,16 @@ def test_what_computes_apart_leaves_no_workers_behind() -> None:
         float((square @ square).sum())
         return count()
 
-    before = count()
+    def settled() -> int:
+        """Once those of engines that were just shut down are gone."""
+        seen, since = count(), time.monotonic()
+        while time.monotonic() - since < 0.2:
+            time.sleep(0.01)
+            if count() != seen:
+                seen, since = count(), time.monotonic()
+        return seen
+
+    before = settled()
     # The thread itself, and at least one worker of its own.
     assert apart(multiply) >= before + 2
     # The kernel takes a moment to remove a thread that has ended.
