@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
 import pytest
 import torch
 
-from dragoman.engine import UnsupportedModelError
+from dragoman.engine import EngineConfig, UnsupportedModelError
 from dragoman.engine.threads import apart
 
 TASKS = Path("/proc/self/task")
@@ -52,3 +53,16 @@ def test_apart_hands_on_what_is_returned_and_raised() -> None:
     assert apart(lambda: 7) == 7
     with pytest.raises(UnsupportedModelError, match="no such thing"):
         apart(fail)
+
+
+def test_threads_are_bounded_by_the_cores() -> None:
+    cores = os.cpu_count()
+    assert cores is not None
+    assert EngineConfig(model="m", cpu_threads=cores).cpu_threads == cores
+    for threads, limit in (
+        (cores + 1, f"at most {cores}"),
+        (2048 * cores, f"at most {cores}"),
+        (0, "at least 1"),
+    ):
+        with pytest.raises(ValueError, match=f"cpu_threads must be {limit}.*, got {threads}$"):
+            EngineConfig(model="m", cpu_threads=threads)
