@@ -22,6 +22,7 @@ from dragoman.engine.weights.loading import load
 from .collect import Pending, run
 from .conftest import TINY_LLAMA
 from .engines import PROMPT, all_blocks_free, build
+from .refusing import CAPTURE_REFUSES, Refusing
 
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
@@ -35,7 +36,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 
 
 class Recorder:
-    """Keeps the work and runs it again: what a graph does, without one."""
+    """Keeps the work and runs it again: what a graph does, without one. Numbers stay on the device."""
 
     def __init__(self) -> None:
         self.recorded = 0
@@ -46,7 +47,8 @@ class Recorder:
 
         def replay() -> None:
             self.replayed += 1
-            work()
+            with Refusing(CAPTURE_REFUSES):
+                work()
 
         return replay
 
@@ -95,6 +97,12 @@ def test_padding_changes_nothing(saved: Path) -> None:
         assert mine.token_ids == other.token_ids
         for step, reference in zip(mine.choices[0].logprobs, other.choices[0].logprobs, strict=True):
             assert step.logprob == pytest.approx(reference.logprob, abs=1e-4)
+
+
+@pytest.mark.parametrize("work", [lambda: torch.ones(2).sum().item(), lambda: torch.tensor([1, 2])])
+def test_the_stand_in_refuses_what_a_capture_refuses(work: Replay) -> None:
+    with pytest.raises(RuntimeError, match="is refused"):
+        Recorder()(work)()
 
 
 def count_fills(monkeypatch: pytest.MonkeyPatch) -> list[int]:
