@@ -11,18 +11,22 @@ weights. Prints, for each:
 * at batch 1 the share of the memory-bandwidth limit: bytes of weights and cached keys and values that a token
   must read, over the measured copy bandwidth;
 * prefill of 8,192 ids: tokens per second, and the share of the measured bf16 matmul rate.
+
+A measurement that the device has too little memory for, or that would begin after --seconds, is left out with a
+line that says so.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -39,8 +43,11 @@ from dragoman.engine.runner import ModelRunner
 from dragoman.engine.scheduler import ScheduledSequence, Step
 from dragoman.engine.sequence import Request, Sequence
 
+Result = TypeVar("Result")
+
 BLOCK_SIZE = 16
-LIMIT_SECONDS = 8 * 60
+SECONDS = 7 * 60.0
+"""After this no measurement begins; each takes less than the minute that is left of eight."""
 
 SHAPES: dict[str, dict[str, Any]] = {
     "Qwen3-0.6B": {
@@ -148,12 +155,7 @@ class Bench:
         family = family_of(keys["model_type"])
         config = configure(family, keys, eos_token_ids=(), max_model_len=longest)
         self.model = Decoder(config, family.layout, RandomWeights(keys, device, torch.bfloat16))
-        per_sequence = -(-longest // BLOCK_SIZE)
-        decode_blocks = max(sizes.batches) * (-(-(sizes.context + 4 * sizes.steps) // BLOCK_SIZE) + 1)
-        self.attention = PagedAttention(
-            config, max(per_sequence, decode_blocks), BLOCK_SIZE, device, torch.bfloat16
-        )
-        self.record: Record = capture() if device.type == "cuda" else lambda work: work
+        self.recorder: Callable[[], Record] = capture if device.type == "cuda" else lambda: lambda work: work
         weights = [
             layer_weight
             for layer in self.model.layers
@@ -164,6 +166,10 @@ class Bench:
         self.head_parameters = config.vocab_size * config.hidden_size
         self.cache_bytes = 2 * config.num_layers * config.num_kv_heads * config.head_dim * 2
         """Keys and values of one position."""
+
+    def cache(self, sequences: list[Sequence]) -> PagedAttention:
+        blocks = sum(len(sequence.block_ids) for sequence in sequences)
+        return PagedAttention(self.model.config, blocks, BLOCK_SIZE, self.device, torch.bfloat16)
 
     def sequences(self, count: int, length: int, room: int) -> list[Sequence]:
         """``count`` sequences of ``length`` ids with blocks for ``room`` more."""
@@ -181,10 +187,13 @@ class Bench:
 
     def decode(self, batch: int, *, graphs: bool) -> tuple[float, float]:
         """Seconds of a step as the host sees it, and of its work on the device alone (the same on a CPU)."""
-        runner = ModelRunner(
-            self.model, self.attention, max_num_seqs=batch, record=self.record if graphs else None
-        )
         sequences = self.sequences(batch, self.sizes.context, 4 * self.sizes.steps)
+        runner = ModelRunner(
+            self.model,
+            self.cache(sequences),
+            max_num_seqs=batch,
+            recorder=self.recorder if graphs else None,
+        )
 
         def step() -> None:
             scheduled = [ScheduledSequence(sequence, len(sequence) - 1, 1) for sequence in sequences]
@@ -215,9 +224,9 @@ class Bench:
 
     def prefill(self) -> float:
         """Seconds to read one prompt and choose the first token."""
-        runner = ModelRunner(self.model, self.attention)
-        sequence = self.sequences(1, self.sizes.prefill, 1)[0]
-        step = Step([ScheduledSequence(sequence, 0, self.sizes.prefill)])
+        sequences = self.sequences(1, self.sizes.prefill, 1)
+        runner = ModelRunner(self.model, self.cache(sequences))
+        step = Step([ScheduledSequence(sequences[0], 0, self.sizes.prefill)])
         return best(lambda: runner.run(step), self.device, repeats=5)
 
 
@@ -240,9 +249,12 @@ def wait(device: torch.device) -> None:
 
 def copy_bandwidth(sizes: Sizes, device: torch.device) -> float:
     """Bytes per second, read and written both counted."""
-    source = torch.zeros(sizes.copy_bytes, dtype=torch.uint8, device=device)
+    size = sizes.copy_bytes
+    if device.type == "cuda":
+        size = min(size, torch.cuda.mem_get_info(device)[0] // 4)
+    source = torch.zeros(size, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
-    return 2 * sizes.copy_bytes / best(lambda: target.copy_(source), device, repeats=10)
+    return 2 * size / best(lambda: target.copy_(source), device, repeats=10)
 
 
 def matmul_rate(sizes: Sizes, device: torch.device) -> float:
@@ -251,17 +263,45 @@ def matmul_rate(sizes: Sizes, device: torch.device) -> float:
     return 2 * sizes.square**3 / best(lambda: square @ square, device, repeats=10)
 
 
+def attempt(what: str, work: Callable[[], Result], deadline: float) -> Result | None:
+    """What ``work`` gives; nothing, and a line that says why, where time or memory is short."""
+    if time.monotonic() > deadline:
+        print(f"  {what}: left out, the time is up")
+        return None
+    try:
+        return work()
+    except torch.OutOfMemoryError:
+        print(f"  {what}: left out, the device has too little memory")
+    torch.cuda.empty_cache()
+    return None
+
+
 def measure(name: str, bench: Bench, bandwidth: float, rate: float, deadline: float) -> dict[str, Any]:
     """Print one model's figures, and give them."""
     sizes = bench.sizes
     figures: dict[str, Any] = {"model": name, "decode": []}
     print(f"{name}: {(bench.parameters + bench.head_parameters) / 1e6:.0f} M parameters")
+    seconds = attempt(f"prefill of {sizes.prefill} ids", bench.prefill, deadline)
+    if seconds is not None:
+        config = bench.model.config
+        # Two operations per parameter and id; queries by keys and weights by values over the causal half.
+        attention = 2 * config.num_layers * config.num_heads * config.head_dim * sizes.prefill**2
+        operations = 2 * bench.parameters * sizes.prefill + 2 * bench.head_parameters + attention
+        figures["prefill"] = {
+            "tokens_per_second": sizes.prefill / seconds,
+            "matmul_share": operations / seconds / rate,
+        }
+        print(
+            f"  prefill of {sizes.prefill} ids: {sizes.prefill / seconds:.0f} ids/s, "
+            f"{100 * figures['prefill']['matmul_share']:.1f}% of the matmul rate"
+        )
     for batch in sizes.batches:
         for graphs in (True, False):
-            if time.monotonic() > deadline:
-                print("  the time is up; the rest is left out")
-                return figures
-            seen, busy = bench.decode(batch, graphs=graphs)
+            what = f"decode, batch {batch:>3}, {'graphs' if graphs else 'eager '}"
+            times = attempt(what, functools.partial(bench.decode, batch, graphs=graphs), deadline)
+            if times is None:
+                continue
+            seen, busy = times
             line = {
                 "batch": batch,
                 "graphs": graphs,
@@ -273,23 +313,10 @@ def measure(name: str, bench: Bench, bandwidth: float, rate: float, deadline: fl
             line["bandwidth_share"] = read / bandwidth / seen
             figures["decode"].append(line)
             print(
-                f"  decode, batch {batch:>3}, {'graphs' if graphs else 'eager '}: "
+                f"  {what}: "
                 f"{line['tokens_per_second']:>9.0f} ids/s, {100 * line['bandwidth_share']:>5.1f}% of the "
                 f"bandwidth limit, host adds {1e6 * line['host_seconds_per_step']:>6.0f} µs per step"
             )
-    seconds = bench.prefill()
-    config = bench.model.config
-    # Two operations per parameter and id; queries by keys and weights by values over the causal half.
-    attention = 2 * config.num_layers * config.num_heads * config.head_dim * sizes.prefill**2
-    operations = 2 * bench.parameters * sizes.prefill + 2 * bench.head_parameters + attention
-    figures["prefill"] = {
-        "tokens_per_second": sizes.prefill / seconds,
-        "matmul_share": operations / seconds / rate,
-    }
-    print(
-        f"  prefill of {sizes.prefill} ids: {sizes.prefill / seconds:.0f} ids/s, "
-        f"{100 * figures['prefill']['matmul_share']:.1f}% of the matmul rate"
-    )
     return figures
 
 
@@ -298,8 +325,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--small", action="store_true", help="tiny shapes, as without a CUDA device")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, metavar="N", help="begin no measurement after them"
+    )
     options = parser.parse_args(arguments)
-    deadline = time.monotonic() + LIMIT_SECONDS - 60
+    deadline = time.monotonic() + options.seconds
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     small = options.small or device.type == "cpu"
     sizes = SMALL if small else FULL
@@ -308,11 +338,12 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"copy bandwidth {bandwidth / 1e9:.0f} GB/s, bf16 matmul {rate / 1e12:.2f} TFLOP/s")
     found = []
     for name, shape in SHAPES.items():
-        bench = Bench({**shape, **TINY} if small else shape, sizes, device)
-        found.append(measure(name, bench, bandwidth, rate, deadline))
+        keys = {**shape, **TINY} if small else shape
+        bench = attempt(name, functools.partial(Bench, keys, sizes, device), deadline)
+        if bench is not None:
+            found.append(measure(name, bench, bandwidth, rate, deadline))
         del bench
-        if device.type == "cuda":
-            torch.cuda.empty_cache()
+        torch.cuda.empty_cache()
     if options.json is not None:
         report = {"bandwidth": bandwidth, "matmul_rate": rate, "models": found}
         options.json.write_text(json.dumps(report, indent=2), encoding="utf-8")

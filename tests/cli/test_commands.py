@@ -47,6 +47,22 @@ def test_a_flag_that_does_not_fit_is_named(flags: list[str], named: str, smollm2
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        (["--cpu-threads", "4096000"], "cpu_threads must be at most"),
+        (["--cpu-threads", "0"], "cpu_threads must be at least 1"),
+        (["--max-num-queued-reqs", "0"], "max_num_queued_reqs must be at least 1"),
+    ],
+)
+def test_an_engine_flag_that_does_not_fit_is_named(flags: list[str], named: str, smollm2: Path) -> None:
+    pytest.importorskip("torch", reason="the engine extra (torch) is not installed")
+    result = run("serve", "smollm2", *flags)
+    assert result.returncode == 2
+    assert named in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_server_cleanly(number: signal.Signals, smollm2: Path) -> None:
     with ServerProcess("launch", "render", "smollm2") as server:

@@ -52,6 +52,28 @@ def interleave(weight: np.ndarray, heads: int) -> np.ndarray:
     return weight.reshape(heads, 2, shape[0] // heads // 2, *shape[1:]).swapaxes(1, 2).reshape(shape)
 
 
+# Where the half-precision scales of a block lie, and sizes for weights of about 0.1: d, then dmin.
+K_SCALES = {
+    gguf.GGMLQuantizationType.Q4_K: {0: 2e-4, 2: 1.5e-3},
+    gguf.GGMLQuantizationType.Q5_K: {0: 1e-4, 2: 1.5e-3},
+    gguf.GGMLQuantizationType.Q6_K: {208: 1e-4},
+}
+
+
+def pack(values: np.ndarray, kind: gguf.GGMLQuantizationType) -> np.ndarray:
+    """``values`` in blocks of a type; random blocks where the ``gguf`` package can only read it."""
+    if kind not in K_SCALES:
+        packed: np.ndarray = gguf.quantize(values, kind)
+        return packed
+    block, size = gguf.GGML_QUANT_SIZES[kind]
+    rng = np.random.default_rng(values.size)
+    blocks = rng.integers(0, 256, (values.size // block, size), dtype=np.uint8)
+    for place, scale in K_SCALES[kind].items():
+        halves = rng.uniform(0.5, 1.5, (len(blocks), 1)) * scale
+        blocks[:, place : place + 2] = halves.astype(np.float16).view(np.uint8)
+    return blocks.reshape(*values.shape[:-1], -1)
+
+
 def write(model: Any, name: str, path: Path, kind: gguf.GGMLQuantizationType) -> None:
     """Write a GGUF file from a transformers model."""
     arch, _ = ARCHITECTURES[name]
@@ -85,7 +107,7 @@ def write(model: Any, name: str, path: Path, kind: gguf.GGMLQuantizationType) ->
         native = names.get_name(tensor_name, try_suffixes=(".weight", ".bias"))
         assert native is not None, tensor_name
         used = kind if values.ndim > 1 else gguf.GGMLQuantizationType.F32
-        writer.add_tensor(native, gguf.quantize(values, used), raw_dtype=used)
+        writer.add_tensor(native, pack(values, used), raw_dtype=used)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -134,6 +156,43 @@ def test_types_are_read_as_the_gguf_package_reads_them(kind: str, tmp_path: Path
         assert got is not None
         assert np.array_equal(got.numpy(), expected.astype(np.float32))
     assert len(generate(file)) == 16
+
+
+@pytest.mark.parametrize("kind", ["Q4_0", "Q4_1", "Q4_K", "Q5_K", "Q6_K", "Q8_0", "F16", "BF16"])
+def test_types_answer_as_transformers_with_the_same_weights(kind: str, tmp_path: Path) -> None:
+    """Whole rows of 256, as the K types need; the weights are read back by the ``gguf`` package."""
+    torch.manual_seed(41)
+    config = transformers.Qwen3Config(
+        **{**SMALL, "hidden_size": 256, "intermediate_size": 512, "head_dim": 64, "initializer_range": 0.1}
+    )
+    model = transformers.Qwen3ForCausalLM(config).eval()
+    file = tmp_path / "model.gguf"
+    write(model, "qwen3", file, gguf.GGMLQuantizationType[kind])
+    stored = {tensor.name: tensor for tensor in gguf.GGUFReader(file).tensors}
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.QWEN3, config.num_hidden_layers)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            tensor = stored[names.get_name(name, try_suffixes=(".weight", ".bias"))]
+            assert tensor.tensor_type.name == (kind if parameter.ndim > 1 else "F32")
+            values = gguf.dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
+            parameter.copy_(torch.from_numpy(values))
+    engine = Engine(EngineConfig(model=file, device="cpu", dtype="float32", kv_cache_memory_bytes=64 << 20))
+    engine.start()
+    try:
+        answer = run(
+            engine, PROMPT, temperature=0.0, max_tokens=16, ignore_eos=True, logprobs=0, prompt_logprobs=0
+        )
+    finally:
+        engine.shutdown()
+    with torch.no_grad():
+        logits = model(torch.tensor([PROMPT + answer.token_ids])).logits[0]
+    logprobs = torch.log_softmax(logits, -1)
+    assert logits[len(PROMPT) - 1 : -1].argmax(-1).tolist() == answer.token_ids
+    assert answer.prompt_logprobs is not None
+    entries = [*answer.prompt_logprobs[1:], *answer.choices[0].logprobs]
+    for entry, row in zip(entries, logprobs, strict=False):
+        assert entry is not None
+        assert entry.logprob == pytest.approx(float(row[entry.token_id]), abs=1e-3)
 
 
 def test_separate_halves_undoes_the_converters_order() -> None:

@@ -266,17 +266,27 @@ def test_thousand_random_requests_leave_no_block(tiny_llama: Path) -> None:
 
 
 def test_queue_limit(tiny_llama: Path) -> None:
-    engine = build(tiny_llama, max_waiting_requests=2)
+    """What runs counts too, and every choice of a request, as with vLLM's flag of that name."""
+    engine = build(tiny_llama, max_num_queued_reqs=3)
     engine.start()
     try:
+        running = Pending(engine, PROMPT, LONG)
+        running.first()
         engine.pause().result()
-        pending = [Pending(engine, PROMPT, SamplingParams(max_tokens=1)) for _ in range(2)]
-        with pytest.raises(QueueFullError, match="2 requests are waiting"):
+        pending = Pending(engine, PROMPT, SamplingParams(max_tokens=1))
+        with pytest.raises(QueueFullError, match="max_num_queued_reqs=3"):
+            run(engine, PROMPT, max_tokens=1, n=2)
+        last = Pending(engine, PROMPT, SamplingParams(max_tokens=1))
+        with pytest.raises(QueueFullError, match="max_num_queued_reqs=3"):
             run(engine, PROMPT, max_tokens=1)
+        assert engine.stats.rejections == 2
         engine.resume().result()
-        for item in pending:
+        for item in (pending, last):
             item.result()
-        run(engine, PROMPT, max_tokens=1)
+        engine.abort((running.request_id,))
+        running.result()
+        run(engine, PROMPT, max_tokens=1, n=3)
+        assert engine.stats.rejections == 2
     finally:
         engine.shutdown()
 

@@ -15,6 +15,8 @@ from dragoman.engine.sampling.sampler import sample
 from dragoman.engine.sampling.uniform import uniform
 from dragoman.engine.sequence import Request, Sequence
 
+from .refusing import READS, Refusing
+
 VOCABULARY = 50
 
 
@@ -102,7 +104,7 @@ def test_top_p_beyond_the_first_candidates() -> None:
     logits = torch.zeros(1, vocabulary)
     logits[0, :10] = -5.0
     rows = [sequence(seed=number, top_p=0.99) for number in range(400)]
-    tokens = draw(logits.expand(400, -1).clone(), rows)
+    tokens = draw(logits.expand(400, -1).clone(), rows).tolist()
     assert not set(tokens) & set(range(10))
     assert len(set(tokens)) > 350
 
@@ -237,3 +239,23 @@ def test_ties_share_the_lowest_rank() -> None:
     logits = torch.tensor([[1.0, 3.0, 3.0, 2.0]])
     assert ranked_logprobs(logits, [1], [0])[0].rank == 2
     assert ranked_logprobs(logits, [3], [0])[0].rank == 3
+
+
+def test_the_host_reads_nothing_but_the_chosen_ids() -> None:
+    """On a GPU each number read before them would make the host wait for the whole step."""
+    output = (4, 5, 6)
+    rows = [
+        sequence(output=output, temperature=0.7, top_k=5, min_p=0.1, seed=1),
+        sequence(output=output, temperature=0.0, repetition_penalty=1.2, frequency_penalty=0.3),
+        sequence(output=output, temperature=1.0, seed=2, logit_bias={7: 3.0}, allowed_token_ids=(7, 8, 9)),
+        sequence(output=output, temperature=0.0, bad_words_token_ids=((6, 3),), presence_penalty=0.5),
+    ]
+    logits = random_logits(4)
+    expected, _ = sample(logits, rows)
+    seen: list[list[int]] = []
+    with Refusing(READS):
+        tokens, _ = sample(logits, rows, before_reading=lambda ids: seen.append(ids.clone().tolist()))
+        _top_p_of_all(torch.softmax(logits, -1), torch.tensor([[0.5], [0.9], [1.0], [0.2]]))
+        with pytest.raises(RuntimeError, match="is refused"):
+            logits.sum().item()
+    assert seen == [tokens] == [expected]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
 import pytest
 import torch
 
-from dragoman.engine import UnsupportedModelError
+from dragoman.engine import EngineConfig, UnsupportedModelError
 from dragoman.engine.threads import apart
 
 TASKS = Path("/proc/self/task")
@@ -26,7 +27,16 @@ def test_what_computes_apart_leaves_no_workers_behind() -> None:
         float((square @ square).sum())
         return count()
 
-    before = count()
+    def settled() -> int:
+        """Once those of engines that were just shut down are gone."""
+        seen, since = count(), time.monotonic()
+        while time.monotonic() - since < 0.2:
+            time.sleep(0.01)
+            if count() != seen:
+                seen, since = count(), time.monotonic()
+        return seen
+
+    before = settled()
     # The thread itself, and at least one worker of its own.
     assert apart(multiply) >= before + 2
     # The kernel takes a moment to remove a thread that has ended.
@@ -43,3 +53,16 @@ def test_apart_hands_on_what_is_returned_and_raised() -> None:
     assert apart(lambda: 7) == 7
     with pytest.raises(UnsupportedModelError, match="no such thing"):
         apart(fail)
+
+
+def test_threads_are_bounded_by_the_cores() -> None:
+    cores = os.cpu_count()
+    assert cores is not None
+    assert EngineConfig(model="m", cpu_threads=cores).cpu_threads == cores
+    for threads, limit in (
+        (cores + 1, f"at most {cores}"),
+        (2048 * cores, f"at most {cores}"),
+        (0, "at least 1"),
+    ):
+        with pytest.raises(ValueError, match=f"cpu_threads must be {limit}.*, got {threads}$"):
+            EngineConfig(model="m", cpu_threads=threads)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.engine import Engine, EngineConfig
+from dragoman.engine import Engine, EngineConfig, UnsupportedModelError
 
 from .collect import run
 from .conftest import TINY_LLAMA
@@ -41,13 +41,14 @@ def _yarn_scaling() -> dict[str, Any]:
     }
 
 
-def _longrope_scaling() -> dict[str, Any]:
+def _longrope_scaling(original: int) -> dict[str, Any]:
+    """Models of 512 positions use the long factors where they were trained for fewer, else the short ones."""
     return {
         "rope_theta": 10000.0,
         "rope_type": "longrope",
         "short_factor": [1.0 + 0.1 * number for number in range(8)],
         "long_factor": [2.0 + 0.1 * number for number in range(8)],
-        "original_max_position_embeddings": 1024,
+        "original_max_position_embeddings": original,
     }
 
 
@@ -70,9 +71,16 @@ MODELS: dict[str, Callable[[], Any]] = {
     "gemma3": lambda: transformers.Gemma3TextConfig(
         **{**SMALL, "num_hidden_layers": 6}, sliding_window=9, query_pre_attn_scalar=24
     ),
+    "gemma3-softcap": lambda: transformers.Gemma3TextConfig(
+        **{**SMALL, "num_hidden_layers": 6}, sliding_window=9, final_logit_softcapping=3.0
+    ),
     "phi3": lambda: transformers.Phi3Config(**SMALL, sliding_window=11),
     "phi3-partial": lambda: transformers.Phi3Config(**SMALL, partial_rotary_factor=0.5),
-    "phi3-longrope": lambda: transformers.Phi3Config(**SMALL, rope_parameters=_longrope_scaling()),
+    "phi3-longrope-short": lambda: transformers.Phi3Config(**SMALL, rope_parameters=_longrope_scaling(1024)),
+    # The prompt alone is longer than 16, from where on transformers too takes the long factors.
+    "phi3-longrope-long": lambda: transformers.Phi3Config(
+        **SMALL, original_max_position_embeddings=16, rope_parameters=_longrope_scaling(16)
+    ),
     "smollm3": lambda: transformers.SmolLM3Config(**{**SMALL, "num_hidden_layers": 5}),
     "olmo2": lambda: transformers.Olmo2Config(**SMALL),
 }
@@ -140,3 +148,11 @@ def test_same_as_transformers(name: str, budget: int, tmp_path: Path) -> None:
         assert entry.token_id == token
         assert entry.logprob == pytest.approx(float(reference[token]), abs=1e-4)
         assert entry.rank == int((reference >= reference[token] - 1e-6).sum())
+
+
+def test_soft_capping_of_attention_is_refused(tmp_path: Path) -> None:
+    """No published Gemma 3 has it; to leave it out would give other answers in silence."""
+    config = transformers.Gemma3TextConfig(**SMALL, attn_logit_softcapping=50.0)
+    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    with pytest.raises(UnsupportedModelError, match="attn_logit_softcapping"):
+        Engine(EngineConfig(model=tmp_path))

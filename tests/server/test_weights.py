@@ -20,6 +20,8 @@ from dragoman.server.options import ServerOptions
 from dragoman.server.services import Services, load_services
 from tests.engine.conftest import TINY_LLAMA
 from tests.engine.engines import build
+from tests.engine.sharded import DAMAGES
+from tests.engine.sharded import save as save_sharded
 from tests.server.running_app import running
 
 torch = pytest.importorskip("torch", reason="the engine extra (torch) is not installed")
@@ -207,6 +209,18 @@ def test_weights_that_do_not_fit_are_refused_and_the_old_ones_serve_on(
         assert reply.status_code == 400, path
         assert reply.json()["error"]["param"] == "model_path"
     assert ask(client)["choices"][0] == before
+
+
+def test_damaged_weights_are_refused_and_the_old_ones_stay(client: httpx.Client, tmp_path: Path) -> None:
+    before = ask(client)["choices"][0]["token_ids"]
+    for number, damage in enumerate(DAMAGES.values()):
+        directory = save_sharded(tmp_path / str(number))
+        named = damage(directory)
+        reply = update(client, directory)
+        assert reply.status_code == 400, reply.text
+        error = reply.json()["error"]
+        assert (error["param"], str(named) in error["message"]) == ("model_path", True), error
+    assert ask(client)["choices"][0]["token_ids"] == before
 
 
 @pytest.mark.parametrize(

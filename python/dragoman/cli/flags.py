@@ -86,6 +86,8 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--dtype", choices=("auto", "bfloat16", "float16", "float32"), default="auto")
     group.add_argument("--max-num-seqs", type=int, metavar="N", help="most sequences in one step")
     group.add_argument("--max-num-batched-tokens", type=human_integer, metavar="N", help="tokens in one step")
+    group.add_argument("--max-num-queued-reqs", type=int, metavar="N", help="most choices that run or wait")
+    group.add_argument("--cpu-threads", type=int, metavar="N", help="of torch; at most one per core")
     group.add_argument("--block-size", type=int, metavar="N", help="tokens in a block of the KV cache")
     group.add_argument("--kv-cache-memory-bytes", type=human_integer, metavar="N")
     group.add_argument("--gpu-memory-utilization", type=float, metavar="SHARE")
@@ -119,6 +121,8 @@ ENGINE_FIELDS = (
     "dtype",
     "max_num_seqs",
     "max_num_batched_tokens",
+    "max_num_queued_reqs",
+    "cpu_threads",
     "block_size",
     "kv_cache_memory_bytes",
     "gpu_memory_utilization",

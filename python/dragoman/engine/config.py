@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,8 +22,9 @@ class EngineConfig:
     one full step take, and a CPU gives room for ``max_num_seqs`` sequences of ``max_model_len`` tokens but at
     most 4 GiB and a quarter of the memory that is free. ``enforce_eager`` captures no CUDA graphs.
     ``max_num_batched_tokens`` bounds the tokens of one step, ``max_num_seqs`` the running sequences,
-    ``max_waiting_requests`` (``None``: no bound) the queue behind them. ``seed`` seeds the requests that
-    bring no seed of their own; ``None`` takes the system's randomness.
+    ``max_num_queued_reqs`` (``None``: no bound) those that run or wait, each choice of a request counted.
+    ``cpu_threads`` are torch's, at most one per core. ``seed`` seeds the requests that bring no seed of their
+    own; ``None`` takes the system's randomness.
     """
 
     model: str | Path
@@ -35,20 +37,25 @@ class EngineConfig:
     kv_cache_memory_bytes: int | None = None
     gpu_memory_utilization: float = 0.9
     enable_prefix_caching: bool = True
-    max_waiting_requests: int | None = None
+    max_num_queued_reqs: int | None = None
     cpu_threads: int | None = None
     enforce_eager: bool = False
     seed: int | None = None
 
     def __post_init__(self) -> None:
         positive = ("max_num_seqs", "max_num_batched_tokens", "block_size")
-        optional = ("max_model_len", "kv_cache_memory_bytes", "max_waiting_requests", "cpu_threads")
+        optional = ("max_model_len", "kv_cache_memory_bytes", "max_num_queued_reqs", "cpu_threads")
         for name in positive + optional:
             value = getattr(self, name)
             if value is None and name in optional:
                 continue
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
+        cores = os.cpu_count()
+        if self.cpu_threads is not None and cores is not None and self.cpu_threads > cores:
+            raise ValueError(
+                f"cpu_threads must be at most {cores}, the machine's cores, got {self.cpu_threads}"
+            )
         if self.max_num_batched_tokens < self.max_num_seqs:
             raise ValueError(
                 f"max_num_batched_tokens={self.max_num_batched_tokens} must be at least "

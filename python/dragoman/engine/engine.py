@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import threading
 import time
@@ -83,13 +84,14 @@ class Engine:
         )
         captures = self.device.type == "cuda" and not config.enforce_eager
         runner = ModelRunner(
-            model, attention, max_num_seqs=config.max_num_seqs, record=capture() if captures else None
+            model, attention, max_num_seqs=config.max_num_seqs, recorder=capture if captures else None
         )
         self._loop = EngineLoop(scheduler, runner, self.eos_token_ids)
         self._admission = Admission(model.config, config.seed)
         self._wake = threading.Condition()
         self._inbox: deque[Callable[[], None]] = deque()
-        self._waiting_submissions = 0
+        self._submitted_choices = 0
+        self._rejections = 0
         self._thread: threading.Thread | None = None
         self._stopping = False
         self._draining = False
@@ -122,7 +124,7 @@ class Engine:
     @property
     def stats(self) -> EngineStats:
         """A snapshot of the counters."""
-        return self._loop.stats()
+        return dataclasses.replace(self._loop.stats(), rejections=self._rejections)
 
     def start(self) -> None:
         """Start the engine's thread. Starting twice is starting once."""
@@ -179,12 +181,17 @@ class Engine:
             make_mask=make_mask,
             on_output=on_output,
         )
-        limit = self.config.max_waiting_requests
+        limit = self.config.max_num_queued_reqs
         with self._wake:
             self._require_running()
-            if limit is not None and self._waiting_submissions + self._loop.num_waiting >= limit:
-                raise QueueFullError(f"{limit} requests are waiting already; try again later")
-            self._waiting_submissions += 1
+            queued = self._submitted_choices + self._loop.num_queued
+            if limit is not None and queued + params.n > limit:
+                self._rejections += 1
+                raise QueueFullError(
+                    f"{params.n} more than the {queued} choices that run or wait are more than "
+                    f"max_num_queued_reqs={limit}; try again later"
+                )
+            self._submitted_choices += params.n
             self._inbox.append(lambda: self._accept(request))
             self._wake.notify()
 
@@ -288,9 +295,9 @@ class Engine:
         return future
 
     def _accept(self, request: Request) -> None:
-        with self._wake:
-            self._waiting_submissions -= 1
         self._loop.add(request)
+        with self._wake:
+            self._submitted_choices -= request.params.n
 
     def _post(self, message: Callable[[], None]) -> None:
         with self._wake:

@@ -13,7 +13,7 @@ from dragoman.engine.output import FinishReason, TokenLogprob, TokenOutput
 from dragoman.engine.runner import ModelRunner, StepResult
 from dragoman.engine.scheduler import Scheduler, Step
 from dragoman.engine.sequence import Request, Sequence, Status
-from dragoman.engine.statistics import EngineStats
+from dragoman.engine.statistics import STEP_BOUNDS, EngineStats, Observations
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +32,7 @@ class EngineLoop:
         self.weight_version = "default"
         self._prompt_tokens = 0
         self._generation_tokens = 0
-        self._steps = 0
-        self._step_seconds = 0.0
+        self._step_seconds = Observations(STEP_BOUNDS)
         self._failed_steps = 0
 
     @property
@@ -42,8 +41,9 @@ class EngineLoop:
         return self._runner.model
 
     @property
-    def num_waiting(self) -> int:
-        return self._scheduler.num_waiting
+    def num_queued(self) -> int:
+        """Choices that run or wait."""
+        return len(self._scheduler.running) + self._scheduler.num_waiting
 
     @property
     def has_work(self) -> bool:
@@ -64,8 +64,7 @@ class EngineLoop:
             prefix_cache_hits=scheduler.prefix_hits,
             prompt_tokens=self._prompt_tokens,
             generation_tokens=self._generation_tokens,
-            steps=self._steps,
-            step_seconds=self._step_seconds,
+            step_seconds=self._step_seconds.histogram(),
             failed_steps=self._failed_steps,
         )
 
@@ -144,8 +143,7 @@ class EngineLoop:
             log.exception("the scheduler failed; ending every request")
             self.end_all("error", _describe(error))
         finally:
-            self._steps += 1
-            self._step_seconds += time.monotonic() - began
+            self._step_seconds.observe(time.monotonic() - began)
             self.step_began = None
 
     def _step(self) -> None:

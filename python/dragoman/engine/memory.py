@@ -13,6 +13,9 @@ from dragoman.engine.models.architecture import ModelConfig
 GIB = 1 << 30
 CPU_CACHE_LIMIT = 4 * GIB
 
+LOGIT_COPIES = 12
+"""What sampling takes at most, in float32 logits: top-p sorts all, with ids and sums of twice their width."""
+
 # Numbers of glibc's malloc.h.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 
@@ -29,13 +32,15 @@ def count_blocks(engine: EngineConfig, model: ModelConfig, device: torch.device,
     if engine.kv_cache_memory_bytes is not None:
         available = engine.kv_cache_memory_bytes
     elif device.type == "cuda":
+        # What loading has freed is torch's still.
+        torch.cuda.empty_cache()
         free, total = torch.cuda.mem_get_info(device)
         # What one full step needs beside weights and cache: activations of the widest layer, and logits.
         working = (
             engine.max_num_batched_tokens
             * (8 * model.hidden_size + 4 * model.intermediate_size)
             * dtype.itemsize
-            + 3 * engine.max_num_seqs * model.vocab_size * 4
+            + LOGIT_COPIES * engine.max_num_seqs * model.vocab_size * 4
         )
         available = int(free - total * (1 - engine.gpu_memory_utilization)) - working
         # Attention gathers one layer's cached blocks and arranges them by head, padded to at most twice as

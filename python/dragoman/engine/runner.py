@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -51,15 +53,18 @@ class ModelRunner:
         attention: PagedAttention,
         *,
         max_num_seqs: int = 0,
-        record: Record | None = None,
+        recorder: Callable[[], Record] | None = None,
     ) -> None:
-        """With ``record``, steps of up to ``max_num_seqs`` decodes run as :class:`DecodeGraphs`."""
+        """With ``recorder``, steps of up to ``max_num_seqs`` decodes run as :class:`DecodeGraphs`.
+
+        It is called for each model that the runner is given.
+        """
         self.model = model
         self.attention = attention
         self._windows = set(model.config.windows)
         self._masks = MaskWorkers()
         self._max_num_seqs = max_num_seqs
-        self._record = record
+        self._recorder = recorder
         self._graphs = self._new_graphs()
 
     def replace_model(self, model: Decoder) -> None:
@@ -70,21 +75,26 @@ class ModelRunner:
         self._graphs = self._new_graphs()
 
     def _new_graphs(self) -> DecodeGraphs | None:
-        if self._record is None:
+        if self._recorder is None:
             return None
-        return DecodeGraphs(self.model, self.attention, self._max_num_seqs, self._record)
+        return DecodeGraphs(self.model, self.attention, self._max_num_seqs, self._recorder())
 
     @torch.inference_mode()
     def run(self, step: Step) -> StepResult:
         """Read the step's tokens and choose the next one of every sequence that is at its end."""
-        graphs = self._graphs if all(map(_only_decodes, step.scheduled)) else None
+        graphs = self._graphs
+        if graphs is not None and not (
+            all(map(_only_decodes, step.scheduled)) and graphs.takes(step.scheduled)
+        ):
+            graphs = None
         scheduled = step.scheduled if graphs is not None else _order_for_attention(step.scheduled)
         sequences = [item.sequence for item in scheduled if item.samples]
         masks = self._masks.begin(sequences, self.model.config.vocab_size)
         logits = self._logits(scheduled) if graphs is None else graphs.logits(scheduled)
         if not sequences:
             return StepResult([], [], [])
-        tokens, logprobs = sample(logits, sequences, masks)
+        prepare = None if graphs is None else functools.partial(graphs.prepare, scheduled)
+        tokens, logprobs = sample(logits, sequences, masks, prepare)
         return StepResult(sequences, tokens, logprobs)
 
     def _logits(self, scheduled: list[ScheduledSequence]) -> Tensor:

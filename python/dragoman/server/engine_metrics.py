@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ COUNTERS = {
     "prefix_cache_hits": ("vllm:prefix_cache_hits", "Prompt tokens found in the prefix cache"),
     "prompt_tokens": ("vllm:prompt_tokens", "Prompt tokens computed"),
     "generation_tokens": ("vllm:generation_tokens", "Tokens generated"),
-    "steps": ("dragoman:engine_steps", "Steps of the engine"),
-    "step_seconds": ("dragoman:engine_step_seconds", "Time spent in steps"),
     "failed_steps": ("dragoman:engine_failed_steps", "Steps that raised"),
 }
 
@@ -42,3 +41,16 @@ class EngineCollector(Collector):
             yield GaugeMetricFamily(name, text, value=getattr(stats, field))
         for field, (name, text) in COUNTERS.items():
             yield CounterMetricFamily(name, text, value=getattr(stats, field))
+        rejections = CounterMetricFamily(
+            "vllm:admission_rejections", "Requests that the queue had no room for", labels=("reason",)
+        )
+        rejections.add_metric(("max_num_queued_reqs",), stats.rejections)
+        yield rejections
+        steps = stats.step_seconds
+        bounds = [*(str(bound) for bound in steps.bounds), "+Inf"]
+        yield HistogramMetricFamily(
+            "dragoman:engine_step_seconds",
+            "Time that a step of the engine took",
+            buckets=list(zip(bounds, itertools.accumulate(steps.counts), strict=True)),
+            sum_value=steps.total,
+        )

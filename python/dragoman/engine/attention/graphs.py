@@ -3,7 +3,8 @@
 A decoding step of a small model is hundreds of kernels of a few microseconds, which the host cannot start as
 fast as the device runs them. A captured graph starts them all at once, but its shapes and addresses are
 fixed. So a step is padded up to the next batch size and the next context width of two ladders, and its
-inputs are copied into buffers that stay where they are.
+inputs are copied into buffers that stay where they are. The next step's are put there by the device itself,
+straight from the ids it chose, while the host still waits for them.
 
 Attention inside the graph is torch's scaled dot product over the gathered blocks of the padded width, with a
 mask that the device makes from the positions. torch's variable-length kernel reads paged caches in place,
@@ -12,7 +13,10 @@ but has no version for CPUs: this way the arithmetic and the padding are those t
 
 from __future__ import annotations
 
+import functools
+import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -21,6 +25,9 @@ from dragoman.engine.attention.batch import DecodeGroup, ForwardBatch, length_ma
 from dragoman.engine.attention.paged import PagedAttention
 from dragoman.engine.models.blocks import Decoder
 from dragoman.engine.scheduler import ScheduledSequence
+from dragoman.engine.transfer import to_device
+
+log = logging.getLogger(__name__)
 
 FINE_BATCHES = (1, 2, 4, 8)
 BATCH_STRIDE = 8
@@ -31,21 +38,34 @@ Replay = Callable[[], None]
 Record = Callable[[Replay], Replay]
 
 
+@functools.cache
+def _capture_stream() -> torch.cuda.Stream:
+    """One for all graphs: cuBLAS keeps a workspace of up to 32 MiB for every stream that it has run on."""
+    return torch.cuda.Stream()  # type: ignore[no-untyped-call]
+
+
 def capture() -> Record:
-    """Records CUDA graphs that share one pool of memory, since no two of them run at a time."""
-    pool = torch.cuda.graph_pool_handle()
+    """Records CUDA graphs that share one pool of memory, since no two of them run at a time.
+
+    Graphs of other weights need another recorder: torch refuses a pool whose graphs are all gone.
+    """
+    # That of the first graph, and only once it is captured, for the same reason.
+    pool = None
+    stream = _capture_stream()
 
     def record(work: Replay) -> Replay:
-        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        nonlocal pool
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
-            # The first run chooses algorithms and allocates their workspaces, which a capture must not do.
+            # The first run chooses algorithms and allocates their workspaces, which a capture must not do,
+            # so it runs on the stream that is captured.
             work()
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         # Other threads may use the device meanwhile, to load weights for instance.
-        with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+        with torch.cuda.graph(graph, pool=pool, stream=stream, capture_error_mode="thread_local"):
             work()
+        pool = graph.pool()
         return graph.replay
 
     return record
@@ -68,22 +88,44 @@ def pad_width(blocks: int) -> int:
 
 
 class _Shape:
-    """One graph: its input buffers, and how to run it."""
+    """One graph: its input buffer, and how to run it."""
 
     def __init__(self, batch: int, width: int, scratch: int, device: torch.device) -> None:
-        pinned = device.type == "cuda"
         # Per row: token id, position, then the block table.
-        self.host = torch.zeros((batch, 2 + width), dtype=torch.long, pin_memory=pinned)
-        self.host[:, 2:] = scratch
-        self.inputs = self.host.to(device, copy=True)
+        self.inputs = torch.zeros((batch, 2 + width), dtype=torch.long, device=device)
+        self.inputs[:, 2:] = scratch
         self.used = 0
         self.replay: Replay | None = None
+
+
+@dataclass(slots=True)
+class _Prepared:
+    """The inputs of the step after one, in ``shape``'s buffer: right if the same sequences go on.
+
+    ``tables`` are the sequences' own lists of blocks. A sequence that lost its blocks gets another list, so
+    what the buffer names is still theirs where the list is the same one. ``positions`` are those to come.
+    """
+
+    shape: _Shape
+    tables: list[list[int]]
+    positions: list[int]
+
+    def suits(self, shape: _Shape, items: list[ScheduledSequence]) -> bool:
+        return (
+            shape is self.shape
+            and len(items) == len(self.tables)
+            and all(
+                item.sequence.block_ids is table and item.start == position
+                for item, table, position in zip(items, self.tables, self.positions, strict=True)
+            )
+        )
 
 
 class DecodeGraphs:
     """Logits of decoding steps. A shape is recorded when it is first needed.
 
     ``record`` turns a piece of work on fixed buffers into a call that repeats it: :func:`capture` on a GPU.
+    While the device works on a step, :meth:`prepare` queues what the next one will most likely read.
     """
 
     def __init__(self, model: Decoder, attention: PagedAttention, max_num_seqs: int, record: Record) -> None:
@@ -91,28 +133,50 @@ class DecodeGraphs:
         self._attention = attention
         self._record = record
         self._shapes: dict[tuple[int, int], _Shape] = {}
+        self._prepared: _Prepared | None = None
+        self._most = pad_batch(max_num_seqs)
         # One buffer for all shapes: with one each, wide vocabularies would take gigabytes.
         self._logits = torch.empty(
-            (pad_batch(max_num_seqs), model.config.vocab_size), dtype=model.dtype, device=model.device
+            (self._most, model.config.vocab_size), dtype=model.dtype, device=model.device
         )
 
-    @property
-    def num_recorded(self) -> int:
-        return len(self._shapes)
+    def takes(self, items: list[ScheduledSequence]) -> bool:
+        """Whether these, padded to the longest of them, fit the memory that attention gathers blocks in."""
+        batch, width = self._padded(items)
+        return batch * width <= self._attention.most_gathered
 
     def logits(self, items: list[ScheduledSequence]) -> Tensor:
         """Logits ``[sequences, vocabulary]`` of the next tokens; valid until the next call.
 
         Every item reads exactly one token.
         """
-        block_size = self._attention.block_size
-        widths = [item.start // block_size + 1 for item in items]
-        shape = self._shape(pad_batch(len(items)), pad_width(max(widths)))
-        self._fill(shape, items, widths)
-        if shape.replay is None:
-            shape.replay = self._record(lambda: self._forward(shape.inputs))
-        shape.replay()
+        if not self._shapes and self._most * SMALLEST_WIDTH <= self._attention.most_gathered:
+            # The largest batch first: the graphs share their memory, and what it leaves is enough for all.
+            self._recorded(self._shape(self._most, SMALLEST_WIDTH))
+        shape = self._shape(*self._padded(items))
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None and prepared.suits(shape, items):
+            self._add_blocks(shape, items)
+        else:
+            self._fill(shape, items)
+        self._recorded(shape)()
         return self._logits[: len(items)]
+
+    def prepare(self, items: list[ScheduledSequence], chosen: Tensor) -> None:
+        """Queue the inputs of the next step behind the one that just chose ``chosen`` for ``items``.
+
+        Only the blocks that sequences grow into by then are missing: nobody has them yet.
+        """
+        shape = self._shape(*self._padded(items))
+        shape.inputs[: len(items), 0].copy_(chosen)
+        shape.inputs[: len(items), 1].add_(1)
+        self._prepared = _Prepared(
+            shape, [item.sequence.block_ids for item in items], [item.start + 1 for item in items]
+        )
+
+    def _padded(self, items: list[ScheduledSequence]) -> tuple[int, int]:
+        longest = max(item.start for item in items)
+        return pad_batch(len(items)), pad_width(longest // self._attention.block_size + 1)
 
     def _shape(self, batch: int, width: int) -> _Shape:
         shape = self._shapes.get((batch, width))
@@ -121,10 +185,36 @@ class DecodeGraphs:
             self._shapes[batch, width] = shape
         return shape
 
-    def _fill(self, shape: _Shape, items: list[ScheduledSequence], widths: list[int]) -> None:
+    def _recorded(self, shape: _Shape) -> Replay:
+        if shape.replay is None:
+
+            def work() -> None:
+                self._forward(shape.inputs)
+
+            try:
+                shape.replay = self._record(work)
+            except torch.OutOfMemoryError:
+                raise
+            except RuntimeError:
+                log.exception("a decoding step cannot be captured; its kernels are started one by one")
+                shape.replay = work
+        return shape.replay
+
+    def _add_blocks(self, shape: _Shape, items: list[ScheduledSequence]) -> None:
+        """Complete a prepared step: the blocks whose first position it writes."""
+        size = self._attention.block_size
+        new = [(row, item.start // size) for row, item in enumerate(items) if item.start % size == 0]
+        if new:
+            blocks = [items[row].sequence.block_ids[place] for row, place in new]
+            rows, places = [row for row, _ in new], [2 + place for _, place in new]
+            index = to_device([rows, places, blocks], shape.inputs.device)
+            shape.inputs[index[0], index[1]] = index[2]
+
+    def _fill(self, shape: _Shape, items: list[ScheduledSequence]) -> None:
         """Put a step into the buffers. Rows and blocks that it does not fill name the scratch block."""
         scratch = self._attention.scratch_block
-        padding = shape.host.shape[1] - 2
+        padding = shape.inputs.shape[1] - 2
+        widths = [item.start // self._attention.block_size + 1 for item in items]
         rows = [
             [
                 item.sequence.token_ids[item.start],
@@ -135,9 +225,7 @@ class DecodeGraphs:
             for item, own in zip(items, widths, strict=True)
         ]
         rows += [[0, 0, *[scratch] * padding]] * (shape.used - len(rows))
-        # The step before has been sampled from, so nothing reads these buffers any more.
-        shape.host[: len(rows)] = torch.tensor(rows)
-        shape.inputs.copy_(shape.host, non_blocking=True)
+        shape.inputs[: len(rows)].copy_(to_device(rows, shape.inputs.device))
         shape.used = len(items)
 
     def _forward(self, inputs: Tensor) -> None:

@@ -13,8 +13,7 @@ from dragoman.engine.models.architecture import ModelConfig
 class Workspace:
     """Memory that is kept between layers and steps: on a CPU fresh pages cost more than what is put there.
 
-    On a GPU it is fresh every time: torch keeps freed memory there, and a captured graph must not depend on
-    memory that a later step may outgrow and free.
+    On a GPU captured graphs keep its address, so there it never grows: what does not fit gets fresh memory.
     """
 
     __slots__ = ("_memory",)
@@ -24,10 +23,11 @@ class Workspace:
 
     def rows(self, count: int) -> Tensor:
         """``count`` rows, whatever they hold."""
-        if self._memory.device.type != "cpu":
-            return self._memory.new_empty((count, *self._memory.shape[1:]))
         if self._memory.shape[0] < count:
-            self._memory = self._memory.new_empty((count, *self._memory.shape[1:]))
+            fresh = self._memory.new_empty((count, *self._memory.shape[1:]))
+            if fresh.device.type != "cpu":
+                return fresh
+            self._memory = fresh
         return self._memory[:count]
 
 
@@ -66,8 +66,14 @@ class PagedAttention:
         # answers drift from the reference, and for short contexts the time is the same.
         self.dtype = torch.float32 if device.type == "cpu" else dtype
         """Type that attention is computed in, and that masks must have."""
-        self._gathered = Workspace(self.layers[0].new_empty((0, self.layers[0].shape[1])))
-        self._arranged = Workspace(self._gathered.rows(0).to(self.dtype))
+        self.most_gathered = 2 * num_blocks
+        """Blocks that one call may gather, padding included, without memory beyond what is set aside for it."""
+        reserved = 0 if device.type == "cpu" else self.most_gathered
+        self._gathered = Workspace(self.layers[0].new_empty((reserved, self.layers[0].shape[1])))
+        self._arranged = Workspace(torch.empty_like(self._gathered.rows(reserved), dtype=self.dtype))
+        if device.type == "cuda":
+            # cuDNN's attention builds a plan for every new length, which no prompt can wait for.
+            torch.backends.cuda.enable_cudnn_sdp(False)
 
     def write_index(self, slots: Tensor) -> Tensor:
         """Cache rows of keys and values, ``[tokens * 2 * kv_heads]``, for tokens at these cache slots."""

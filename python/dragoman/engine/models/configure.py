@@ -75,6 +75,8 @@ def _common(
             f"max_model_len={max_model_len} is larger than the model's max_position_embeddings={trained}",
             "max_model_len",
         )
+    if keys.get("attn_logit_softcapping") is not None:
+        raise UnsupportedModelError("attn_logit_softcapping is not supported")
     activation = keys.get("hidden_activation") or keys.get("hidden_act") or "silu"
     return ModelConfig(
         architecture=str(keys["model_type"]),

@@ -5,6 +5,7 @@ The order is vLLM's: allowed ids, bad words, minimum length, bias, penalties.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence as AbstractSequence
 
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from dragoman.engine.params import SamplingParams
 from dragoman.engine.sequence import Sequence
+from dragoman.engine.transfer import to_device
 
 NEVER = float("-inf")
 
@@ -52,7 +54,7 @@ def adjust(logits: Tensor, sequences: AbstractSequence[Sequence]) -> None:
             line.index_add_(
                 0,
                 _ids(params.logit_bias.keys(), line),
-                torch.tensor(list(params.logit_bias.values()), dtype=line.dtype, device=line.device),
+                to_device(list(params.logit_bias.values()), line.device, line.dtype),
             )
         _penalise(line, sequence)
 
@@ -67,7 +69,7 @@ def _penalise(line: Tensor, sequence: Sequence) -> None:
         penalty = params.repetition_penalty
         line[seen] = torch.where(values > 0, values / penalty, values * penalty)
     if counts and (params.presence_penalty != 0.0 or params.frequency_penalty != 0.0):
-        times = torch.tensor(list(counts.values()), dtype=line.dtype, device=line.device)
+        times = to_device(list(counts.values()), line.device, line.dtype)
         line.index_add_(
             0, _ids(counts.keys(), line), -(times * params.frequency_penalty + params.presence_penalty)
         )
@@ -84,5 +86,5 @@ def _completed_bad_words(params: SamplingParams, sequence: Sequence) -> list[int
     return banned
 
 
-def _ids(ids: object, like: Tensor) -> Tensor:
-    return torch.tensor(list(ids), dtype=torch.long, device=like.device)  # type: ignore[call-overload]
+def _ids(ids: Iterable[int], like: Tensor) -> Tensor:
+    return to_device(list(ids), like.device, torch.long)

@@ -15,8 +15,8 @@ FIRST_CANDIDATES = 1024
 """How many of the most likely tokens top-p looks at before it sorts the whole vocabulary."""
 
 
-def draw(logits: Tensor, sequences: AbstractSequence[Sequence]) -> list[int]:
-    """Token ids for ``logits`` (float32, ``[rows, vocabulary]``), which is overwritten.
+def draw(logits: Tensor, sequences: AbstractSequence[Sequence]) -> Tensor:
+    """Token ids ``[rows]`` for ``logits`` (float32, ``[rows, vocabulary]``), which is overwritten.
 
     Filters in vLLM's order: temperature, min-p, top-k, top-p. The draw inverts the cumulative distribution
     at one uniform number per token, so it costs one pass and needs no random number per vocabulary entry.
@@ -46,7 +46,7 @@ def draw(logits: Tensor, sequences: AbstractSequence[Sequence]) -> list[int]:
     # The first entry above the point: an entry of probability 0 is never first above anything.
     chosen = torch.searchsorted(cumulative, points * cumulative[:, -1:], right=True)
     chosen.clamp_(max=logits.shape[1] - 1)
-    return chosen.squeeze(1).tolist()
+    return chosen.squeeze(1)
 
 
 def _min_p(logits: Tensor, shares: Tensor) -> None:
@@ -60,9 +60,10 @@ def _top_k(logits: Tensor, counts: list[int]) -> None:
     vocabulary = logits.shape[1]
     wanted = [min(count, vocabulary) for count in counts]
     largest = logits.topk(max(wanted), dim=-1).values
-    for row, count in enumerate(wanted):
-        if count > 0:
-            logits[row].masked_fill_(logits[row] < largest[row, count - 1], float("-inf"))
+    places = to_device([max(count - 1, 0) for count in wanted], logits.device).unsqueeze(1)
+    unlimited = to_device([count <= 0 for count in wanted], logits.device).unsqueeze(1)
+    floor = largest.gather(1, places).masked_fill_(unlimited, float("-inf"))
+    logits.masked_fill_(logits < floor, float("-inf"))
 
 
 def _top_p(probabilities: Tensor, share: float) -> None:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from dragoman.engine.output import RankedLogprob, TokenLogprob
+from dragoman.engine.transfer import to_device
 
 
 def ranked_logprobs(
@@ -23,7 +24,7 @@ def ranked_logprobs(
     except that the most likely ones are simply numbered, as vLLM does.
     """
     logprobs = torch.log_softmax(logits.float(), -1)
-    chosen = torch.tensor(tokens, device=logits.device).unsqueeze(1)
+    chosen = to_device(tokens, logits.device).unsqueeze(1)
     values = logprobs.gather(1, chosen)
     ranks = (logprobs >= values).sum(-1).tolist()
     chosen_values = values.squeeze(1).tolist()
@@ -51,7 +52,7 @@ def ranked_logprobs(
 def _named(line: Tensor, ids: list[int]) -> dict[int, RankedLogprob]:
     if not ids:
         return {}
-    values = line[torch.tensor(ids, device=line.device)]
+    values = line[to_device(ids, line.device)]
     ranks = (line.unsqueeze(0) >= values.unsqueeze(1)).sum(-1).tolist()
     return {
         token: RankedLogprob(token, value, rank)

@@ -10,42 +10,54 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dragoman.engine.sampling.adjust import NEVER
 from dragoman.engine.sequence import Sequence
 from dragoman.engine.token_mask import words_for
+from dragoman.engine.transfer import queue_copy, to_device
 
 MASK_THREADS = 2
 """A mask takes tens of microseconds, rarely milliseconds; more threads would take cores from the model."""
 
 
 class StepMasks:
-    """The masks of one step: begun before the forward pass, applied to its logits."""
+    """The masks of one step: begun before the forward pass, applied to its logits, then asked who is lost."""
 
     def __init__(self, rows: list[int], bits: NDArray[np.int32], filling: list[Future[None]]) -> None:
         self._rows = rows
         self._bits = bits
         self._filling = filling
+        self._lost: Tensor | None = None
 
-    def apply(self, logits: Tensor, sequences: AbstractSequence[Sequence]) -> None:
+    def apply(self, logits: Tensor) -> None:
         """Set what may not come next to ``-inf`` in ``logits`` (float32, ``[sequences, vocabulary]``), in place.
 
-        A sequence whose mask failed, or to which nothing is left beside its other parameters, gets its
-        ``error`` set; its row then stays as it is.
+        A row of which nothing would be left stays as it is.
         """
         if not self._rows:
             return
-        for row, future in zip(self._rows, self._filling, strict=True):
-            failure = future.exception()
-            if failure is not None:
-                sequences[row].error = f"the grammar could not go on: {failure}"
+        for future in self._filling:
+            future.exception()
+        rows = to_device(self._rows, logits.device, torch.long)
+        before = logits.index_select(0, rows)
         allowed = _unpack(self._bits, logits.shape[1], logits.device)
-        chosen = logits[self._rows].masked_fill(~allowed, float("-inf"))
-        lost = torch.isneginf(chosen.amax(-1)).tolist()
-        for row, line, is_lost in zip(self._rows, chosen, lost, strict=True):
+        after = before.masked_fill(~allowed, NEVER)
+        self._lost = torch.isneginf(after.amax(-1))
+        logits.index_copy_(0, rows, torch.where(self._lost.unsqueeze(1), before, after))
+
+    def report(self, sequences: AbstractSequence[Sequence]) -> None:
+        """Set the ``error`` of a sequence whose mask failed, or to which nothing was left.
+
+        Apart from :meth:`apply`, because it waits for the device.
+        """
+        if self._lost is None:
+            return
+        for row, future, is_lost in zip(self._rows, self._filling, self._lost.tolist(), strict=True):
+            failure = future.exception()
             sequence = sequences[row]
-            if is_lost and sequence.error is None:
+            if failure is not None:
+                sequence.error = f"the grammar could not go on: {failure}"
+            elif is_lost:
                 sequence.error = "no token is left that both the grammar and the sampling parameters allow"
-            if sequence.error is None:
-                logits[row] = line
 
 
 class MaskWorkers:
@@ -77,5 +89,5 @@ def _unpack(bits: NDArray[np.int32], vocab_size: int, device: torch.device) -> T
         return torch.from_numpy(spread).view(torch.bool)[:, :vocab_size]
     # Unpacked on the device: an eighth of the bytes to move.
     places = torch.arange(32, dtype=torch.int32, device=device)
-    words = torch.from_numpy(bits).to(device)
+    words = queue_copy(torch.from_numpy(bits), device)
     return ((words.unsqueeze(-1) >> places) & 1).flatten(1)[:, :vocab_size].bool()

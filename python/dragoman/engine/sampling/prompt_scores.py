@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from dragoman.engine.sequence import Sequence
+from dragoman.engine.transfer import to_device
 
 NONE = -1
 """Stands for no id in a row; it scores minus infinity."""
@@ -32,6 +33,6 @@ def score_prompt(
         end = min(begin + ROWS, last)
         logprobs = torch.log_softmax(logits_of(hidden[begin - start : end - start]).float(), -1)
         for line, ids in zip(logprobs, asked[begin - offset : end - offset], strict=True):
-            wanted = torch.tensor(ids, dtype=torch.long, device=line.device)
+            wanted = to_device(ids, line.device, torch.long)
             scores = line[wanted.clamp(min=0)].masked_fill(wanted == NONE, float("-inf"))
             done.append(scores.tolist())

@@ -54,7 +54,9 @@ def choose_dtype(name: DataType, device: torch.device) -> torch.dtype:
     """
     if name == "auto":
         if device.type == "cuda":
-            return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+            return (
+                torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
+            )
         return torch.bfloat16 if native_cpu_bf16() else torch.float32
     return {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}[name]
 
@@ -143,6 +145,9 @@ def _load_safetensors(
     family = family_of(str(keys.get("model_type")))
     config = configure(family, keys, eos_token_ids=directory.eos_token_ids(), max_model_len=max_model_len)
     source = SafetensorsWeights(directory, device, dtype, norm_offset=family.norm_offset)
+    if keys.get("tie_word_embeddings") is False and not directory.holds("lm_head.weight"):
+        # Where the configuration does not say, the embedding stands in.
+        raise directory.lacks("lm_head.weight")
     try:
         return Decoder(config, family.layout, source, on_layer=on_layer)
     finally:

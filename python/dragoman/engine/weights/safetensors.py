@@ -12,16 +12,22 @@ from torch import Tensor
 
 from dragoman.engine.errors import UnsupportedModelError
 
+INDEX = "model.safetensors.index.json"
 TEXT_PREFIXES = ("", "language_model.", "model.language_model.")
 
 
 class SafetensorsDirectory:
-    """An opened model directory: ``config.json``, and one or several safetensors files."""
+    """An opened model directory: ``config.json``, and one or several safetensors files.
+
+    Where there is an index, it and the files it names must agree: a weight that only one of them knows would
+    otherwise be left out in silence.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._config = _read_json(directory / "config.json")
         self._open: dict[str, Any] = {}
+        self._source = directory
         self._file_of = self._index()
 
     def config(self) -> dict[str, Any]:
@@ -42,14 +48,20 @@ class SafetensorsDirectory:
             found.update(dict.fromkeys(int(token) for token in ids))
         return tuple(found)
 
+    def holds(self, name: str) -> bool:
+        return any(full in self._file_of for full in _spellings(name))
+
     def read(self, name: str) -> Tensor | None:
         """A weight as stored; ``None`` where it is absent. Text models inside larger ones are found too."""
-        for prefix in TEXT_PREFIXES:
-            full = f"{prefix}{name.removeprefix('model.')}" if prefix.startswith("model.") else prefix + name
+        for full in _spellings(name):
             file = self._file_of.get(full)
             if file is not None:
                 return self._opened(file).get_tensor(full)  # type: ignore[no-any-return]
         return None
+
+    def lacks(self, name: str) -> UnsupportedModelError:
+        """What to raise where a weight that the model needs is in no file."""
+        return UnsupportedModelError(f"{self._source} lacks {name}")
 
     def close(self) -> None:
         """Let go of the files."""
@@ -66,14 +78,31 @@ class SafetensorsDirectory:
         return self._open[file]
 
     def _index(self) -> dict[str, str]:
-        index = self._directory / "model.safetensors.index.json"
+        index = self._directory / INDEX
         if index.is_file():
-            return {str(name): str(file) for name, file in _read_json(index)["weight_map"].items()}
+            self._source = index
+            return self._listed(index)
         files = sorted(path.name for path in self._directory.glob("*.safetensors"))
         if not files:
             raise UnsupportedModelError(f"{self._directory} holds no safetensors file")
-        names = {file: tuple(self._opened(file).keys()) for file in files}
-        return {name: file for file in files for name in names[file]}
+        self._source = self._directory / files[0] if len(files) == 1 else self._directory
+        return {name: file for file in files for name in self._opened(file).keys()}  # noqa: SIM118
+
+    def _listed(self, index: Path) -> dict[str, str]:
+        listed = _read_json(index).get("weight_map")
+        if not isinstance(listed, dict) or not all(isinstance(file, str) for file in listed.values()):
+            raise UnsupportedModelError(f"{index} has no weight_map from names to files")
+        held = {name: file for file in set(listed.values()) for name in self._opened(file).keys()}  # noqa: SIM118
+        for name in sorted(held.keys() | listed.keys()):
+            if name not in listed:
+                raise UnsupportedModelError(
+                    f"{index} does not list {name}, which {self._directory / held[name]} holds"
+                )
+            if held.get(name) != listed[name]:
+                raise UnsupportedModelError(
+                    f"{self._directory / listed[name]} lacks {name}, which {index} says it holds"
+                )
+        return listed
 
 
 class SafetensorsWeights:
@@ -90,7 +119,7 @@ class SafetensorsWeights:
     def get(self, name: str) -> Tensor:
         weight = self.find(name)
         if weight is None:
-            raise UnsupportedModelError(f"the safetensors files lack {name}")
+            raise self._directory.lacks(name)
         return weight
 
     def find(self, name: str) -> Tensor | None:
@@ -102,12 +131,20 @@ class SafetensorsWeights:
             return self.get(name)
         weight = self._directory.read(name)
         if weight is None:
-            raise UnsupportedModelError(f"the safetensors files lack {name}")
+            raise self._directory.lacks(name)
         # Kept in float32: the sum has more digits than bf16 holds.
         return weight.to(self._device, torch.float32) + self._norm_offset
 
     def rope_factors(self) -> Tensor | None:
         return None
+
+
+def _spellings(name: str) -> list[str]:
+    """How a weight of a text model is named there, and inside larger models."""
+    return [
+        f"{prefix}{name.removeprefix('model.')}" if prefix.startswith("model.") else prefix + name
+        for prefix in TEXT_PREFIXES
+    ]
 
 
 def _read_json(path: Path) -> dict[str, Any]:
