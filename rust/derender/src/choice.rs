@@ -104,13 +104,13 @@ impl Pipeline<'_> {
             if let Some(held) = choice.plain.held_id.take() {
                 run.token(choice, held);
             }
-            let ordinary = self.ordinary(rest, named);
-            if ordinary > 0 {
-                let (now, later) = rest.split_at(ordinary);
-                self.detokenizer.push_all(&mut choice.plain.detok, now, &mut run.text);
-                step.shown.resize(step.shown.len() + now.len(), true);
-                choice.plain.tokens = choice.plain.tokens.saturating_add(count(now));
-                rest = later;
+            let texts = &rest[..self.texts(rest, named)];
+            let read = self.detokenizer.push_ordinary(&mut choice.plain.detok, texts, &mut run.text);
+            if read > 0 {
+                step.shown.resize(step.shown.len() + read, true);
+                let tokens = u32::try_from(read).unwrap_or(u32::MAX);
+                choice.plain.tokens = choice.plain.tokens.saturating_add(tokens);
+                rest = &rest[read..];
                 continue;
             }
             step.shown.push(self.is_shown(choice));
@@ -153,16 +153,16 @@ impl Pipeline<'_> {
         step
     }
 
-    /// How many of the ids, from the first on, are text and nothing else, so that they can be read at once.
-    fn ordinary(&self, ids: &[u32], named: Option<u32>) -> usize {
+    /// How many of the ids, from the first on, are text or special tokens and nothing else, so that they can be read
+    /// at once.
+    fn texts(&self, ids: &[u32], named: Option<u32>) -> usize {
         if self.options.settles_each_token() {
             return 0;
         }
         let vocabulary = self.detokenizer.vocabulary();
         // Special tokens, as most stop tokens are, end a run anyway.
         let stops = self.options.stop_ids.iter().chain(&named).filter(|&&id| !vocabulary.is_special(id));
-        let stop = stops.filter_map(|stop| ids.iter().position(|id| id == stop)).min();
-        vocabulary.ordinary(&ids[..stop.unwrap_or(ids.len())])
+        stops.filter_map(|stop| ids.iter().position(|id| id == stop)).min().unwrap_or(ids.len())
     }
 
     /// Settles the finish reason.
@@ -376,10 +376,6 @@ impl Choice {
         };
         rest.is_empty().then_some(Self { plain, reasoning, tool })
     }
-}
-
-fn count(ids: &[u32]) -> u32 {
-    u32::try_from(ids.len()).unwrap_or(u32::MAX)
 }
 
 /// The id of a choice's tool call.

@@ -14,6 +14,9 @@ const WINDOW: usize = 16;
 /// Ids of the prompt that the window of [`Decoding::Generic`] starts with.
 const SEED: usize = 6;
 
+/// Room that is made for the text of an id: most languages need less.
+const BYTES_PER_ID: usize = 5;
+
 /// Turns ids into text.
 #[derive(Clone)]
 pub struct Detokenizer {
@@ -109,18 +112,23 @@ impl Detokenizer {
         }
     }
 
-    /// As [`Detokenizer::push`] for one id after the other, at the cost of a copy where ids stand for bytes.
-    pub fn push_all(&self, state: &mut State, ids: &[u32], text: &mut String) {
+    /// As [`Detokenizer::push`] for the ids before the first special token, one after the other, at the cost of a copy
+    /// where ids stand for bytes; tells how many they are.
+    pub fn push_ordinary(&self, state: &mut State, ids: &[u32], text: &mut String) -> usize {
         if self.vocabulary.decoding() != Decoding::ByteLevel {
-            return ids.iter().for_each(|&id| self.push(state, id, text));
+            let count = self.vocabulary.ordinary(ids);
+            ids[..count].iter().for_each(|&id| self.push(state, id, text));
+            return count;
         }
         let mut bytes = std::mem::take(&mut state.pending);
-        self.vocabulary.append(ids, &mut bytes);
+        bytes.reserve(ids.len().saturating_mul(BYTES_PER_ID));
+        let count = self.vocabulary.append_ordinary(ids, &mut bytes);
         match String::from_utf8(bytes) {
             Ok(more) if text.is_empty() => *text = more,
             Ok(more) => text.push_str(&more),
             Err(error) => utf8::push(&mut state.pending, error.as_bytes(), text),
         }
+        count
     }
 
     /// The text of ids on their own, special tokens included, without stripping.

@@ -219,5 +219,17 @@ fn thinking(arguments: &Map<String, Value>) -> Option<bool> {
 
 /// A JSON value of a body as one of its own.
 pub(crate) fn to_value(value: &Json<'_>) -> Value {
-    serde_json::to_value(json::Serialized(value)).unwrap_or_default()
+    match value {
+        Json::Null => Value::Null,
+        Json::Bool(flag) => Value::Bool(*flag),
+        Json::Int(number) => Value::from(*number),
+        Json::BigInt(_) => serde_json::to_value(json::Serialized(value)).unwrap_or_default(),
+        Json::Float(number) => Value::from(*number),
+        Json::Str(text) => Value::String(text.to_string()),
+        Json::Array(items) => items.iter().map(to_value).collect(),
+        // A repeated key keeps its place and takes the last value here too.
+        Json::Object(members) => {
+            members.iter().map(|(key, value)| (key.to_string(), to_value(value))).collect()
+        }
+    }
 }

@@ -110,27 +110,44 @@ fn jiter(bytes: &[u8]) -> Jiter<'_> {
 }
 
 /// Reads the list that `text` begins with, and tells its length; none where it is empty or has other items than
-/// integers of at most 7 digits.
+/// integers of at most 7 digits. It stands apart from its caller, whose values would take the registers.
+#[inline(never)]
 fn ids(text: &[u8]) -> Option<(Vec<u32>, usize)> {
+    const BLOCK: usize = 64;
     let mut ids = Vec::with_capacity(memchr::memchr(b']', text)? / 4);
-    let mut at = 1 + blanks(&text[1..]);
+    // Python writes a blank behind a comma, JavaScript none; where both stand in one list, it is only slower.
+    let blank = memchr::memchr(b',', text).is_some_and(|comma| text.get(comma + 1) == Some(&b' '));
+    let (mask, separator, gap) =
+        if blank { (0xffff, u16::from_le_bytes(*b", "), 2) } else { (0xff, u16::from(b','), 1) };
+    let mut at = 1;
     loop {
-        let Number { id, length, after } = number(&text[at..])?;
-        ids.push(id);
-        at += length;
-        match after {
-            // As Python and JavaScript write lists.
-            [b',', b' '] => at += 2,
-            [b',', b'0'..=b'9'] => at += 1,
-            _ => {
-                at += blanks(&text[at..]);
-                match text.get(at)? {
-                    b',' => at += 1,
-                    b']' => return Some((ids, at + 1)),
-                    _ => return None,
-                }
-                at += blanks(&text[at..]);
+        let (mut block, mut count) = ([0; BLOCK], 0);
+        for slot in &mut block {
+            let Some(word) = text.get(at..at + 8).and_then(<[u8]>::first_chunk) else { break };
+            let digits = Digits::of(u64::from_le_bytes(*word));
+            if digits.behind & mask != separator || !digits.are_a_number() {
+                break;
             }
+            *slot = digits.value();
+            count += 1;
+            at += digits.length() + gap;
+        }
+        ids.extend_from_slice(&block[..count]);
+        if count == BLOCK {
+            continue;
+        }
+        at += blanks(&text[at..]);
+        let digits = Digits::of(padded(&text[at..]));
+        if !digits.are_a_number() {
+            return None;
+        }
+        ids.push(digits.value());
+        at += digits.length();
+        at += blanks(&text[at..]);
+        match text.get(at)? {
+            b',' => at += 1,
+            b']' => return Some((ids, at + 1)),
+            _ => return None,
         }
     }
 }
@@ -139,36 +156,58 @@ fn blanks(text: &[u8]) -> usize {
     text.iter().take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t')).count()
 }
 
-/// An integer of at most 7 digits, and the two bytes behind it, zeros where they were not looked at.
-#[derive(Debug, PartialEq)]
-struct Number {
-    id: u32,
-    length: usize,
-    after: [u8; 2],
+/// The first eight bytes of a text as a word, zeros where it is shorter.
+fn padded(text: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let length = text.len().min(8);
+    bytes[..length].copy_from_slice(&text[..length]);
+    u64::from_le_bytes(bytes)
 }
 
-/// The integer that `text` begins with. Eight bytes are looked at in one word, so that the time does not depend on how
-/// many of them are digits.
-fn number(text: &[u8]) -> Option<Number> {
-    let word = u64::from_le_bytes(text.first_chunk().copied().unwrap_or_else(|| {
-        let mut bytes = [0; 8];
-        bytes[..text.len()].copy_from_slice(text);
-        bytes
-    }));
-    // Digits become 0 to 9. The highest bit of the sum's bytes, up to the first that is no digit, tells what is none.
-    let values = word ^ 0x3030_3030_3030_3030;
-    let others = (values.wrapping_add(0x7676_7676_7676_7676) | values) & 0x8080_8080_8080_8080;
-    let bits = others.trailing_zeros() & !7;
-    if !(8..64).contains(&bits) || (values.to_le_bytes()[0] == 0 && bits > 8) {
-        return None;
+/// The digits that a word of eight bytes begins with. The bytes are looked at together, so that the time does not depend
+/// on how many of them are digits.
+struct Digits {
+    /// The word with digits as 0 to 9.
+    values: u64,
+    /// Eight for each digit.
+    bits: u32,
+    /// The two bytes behind the digits, of which there are zeros where the word ends.
+    behind: u16,
+}
+
+impl Digits {
+    #[inline]
+    fn of(word: u64) -> Self {
+        let values = word ^ 0x3030_3030_3030_3030;
+        // The highest bit of the sum's bytes, up to the first that is no digit, tells what is none.
+        let others = (values.wrapping_add(0x7676_7676_7676_7676) | values) & 0x8080_8080_8080_8080;
+        let bits = others.trailing_zeros() & !7;
+        let [low, high, ..] = word.wrapping_shr(bits).to_le_bytes();
+        Self { values, bits, behind: u16::from_le_bytes([low, high]) }
     }
-    // The digits move to the end of the word, behind zeros; then neighbours join: to pairs, fours and eight.
-    let digits = values << (64 - bits);
-    let pairs = (digits.wrapping_mul(10 * 256 + 1) >> 8) & 0x00ff_00ff_00ff_00ff;
-    let fours = (pairs.wrapping_mul(100 * 65_536 + 1) >> 16) & 0x0000_ffff_0000_ffff;
-    let [.., a, b, c, d] = fours.wrapping_mul((10_000 << 32) + 1).to_le_bytes();
-    let [after, next, ..] = (word >> bits).to_le_bytes();
-    Some(Number { id: u32::from_le_bytes([a, b, c, d]), length: (bits / 8) as usize, after: [after, next] })
+
+    /// Whether they are a number as JSON has it, and its end is in the word.
+    #[inline]
+    fn are_a_number(&self) -> bool {
+        let [first, ..] = self.values.to_le_bytes();
+        first <= 9 && (first != 0 || self.bits == 8) && self.bits < 64
+    }
+
+    #[inline]
+    fn length(&self) -> usize {
+        (self.bits / 8) as usize
+    }
+
+    /// The number that they are.
+    #[inline]
+    fn value(&self) -> u32 {
+        // The digits move to the end of the word, behind zeros; then neighbours join: to pairs, fours and eight.
+        let digits = self.values.wrapping_shl(self.bits.wrapping_neg());
+        let pairs = (digits.wrapping_mul(10 * 256 + 1) >> 8) & 0x00ff_00ff_00ff_00ff;
+        let fours = (pairs.wrapping_mul(100 * 65_536 + 1) >> 16) & 0x0000_ffff_0000_ffff;
+        let [.., a, b, c, d] = fours.wrapping_mul((10_000 << 32) + 1).to_le_bytes();
+        u32::from_le_bytes([a, b, c, d])
+    }
 }
 
 #[cfg(test)]
@@ -185,16 +224,41 @@ mod tests {
         for text in texts.map(|number| number.to_string()) {
             for tail in ["", ",", "]", ", 12345678", "}]}:::::", "e5", "\u{ff}"] {
                 let mut bytes = format!("{text}{tail}").into_bytes();
-                let found = number(&bytes);
-                bytes.resize(16, 0);
-                let after =
-                    if text.len() == 7 { [bytes[7], 0] } else { [bytes[text.len()], bytes[text.len() + 1]] };
-                let expected = Number { id: text.parse().expect("a number"), length: text.len(), after };
-                assert_eq!(found, (text.len() < 8).then_some(expected), "{text}{tail}");
+                let digits = Digits::of(padded(&bytes));
+                bytes.resize(8, 0);
+                assert_eq!(digits.are_a_number(), text.len() < 8, "{text}{tail}");
+                if text.len() < 8 {
+                    let behind = [bytes[text.len()], bytes.get(text.len() + 1).copied().unwrap_or(0)];
+                    let found = (digits.value(), digits.length(), digits.behind.to_le_bytes());
+                    assert_eq!(found, (text.parse().expect("a number"), text.len(), behind), "{text}{tail}");
+                }
             }
         }
-        for text in ["", "-1", "01", "12345678", "/", ":", " 1", "x"] {
-            assert_eq!(number(text.as_bytes()), None, "{text}");
+        for text in ["", "-1", "01", "12345678", "/", ":", " 1", "x", ",1", ", 1"] {
+            assert!(!Digits::of(padded(text.as_bytes())).are_a_number(), "{text}");
+        }
+    }
+
+    /// `Vec<u32>` of `serde_json` is the reference.
+    #[test]
+    fn lists_are_read_however_they_are_spaced() {
+        let texts: Vec<String> = (0..200u32).map(|index| (index * index * 7).to_string()).collect();
+        for separator in [", ", ",", ",\n  ", " , ", ",  "] {
+            for count in [1, 2, 63, 64, 65, 200] {
+                for (first, last) in [("", ""), (" ", "\n")] {
+                    let list = format!("[{first}{}{last}]", texts[..count].join(separator));
+                    let expected: Vec<u32> = serde_json::from_str(&list).expect("a list");
+                    let body = format!("{list}, 7, 8, 9");
+                    assert_eq!(ids(body.as_bytes()), Some((expected, list.len())), "{list}");
+                }
+            }
+        }
+        let mixed = b"[1, 22,333, 4444 ,5,6, 7]";
+        assert_eq!(ids(mixed), Some((vec![1, 22, 333, 4444, 5, 6, 7], mixed.len())));
+        for text in
+            ["[]", "[1 2]", "[1,,2]", "[1, , 2]", "[1, 2,]", "[,1]", "[1, 02]", "[1, 2", "[1, -2]", "[1.5]"]
+        {
+            assert_eq!(ids(text.as_bytes()), None, "{text}");
         }
     }
 

@@ -162,7 +162,8 @@ impl Usage {
 /// Ids of the vocabulary, at most as many as the context holds.
 fn bounded_ids(value: &Json<'_>, path: &str, body: &Body<'_>, config: &ServingConfig) -> Result<Vec<u32>> {
     let ids = prompt_ids(value, path, body, config)?;
-    if ids.iter().max().is_some_and(|&highest| highest as usize >= config.vocab_size) {
+    // The highest id is found in blocks, as a search for the first that is too high is not.
+    if ids.iter().fold(0, |highest, &id| id.max(highest)) as usize >= config.vocab_size {
         ids.iter().try_for_each(|&id| bounds::token_id(path, id, config.vocab_size))?;
     }
     Ok(ids)

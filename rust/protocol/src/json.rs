@@ -152,7 +152,7 @@ pub fn unique_members<'v, 'a>(members: &'v [(Cow<'a, str>, Json<'a>)]) -> Vec<(&
 /// # Errors
 /// None that a parsed value can cause.
 pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(1024);
+    let mut bytes = Vec::with_capacity(8192);
     match value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, crate::text::Texts)) {
         Ok(()) => Ok(bytes),
         Err(error) => Err(Error::Internal { message: format!("the response could not be written: {error}") }),

@@ -27,14 +27,15 @@ const ENTRY: usize = 16;
 const BLOCK: usize = 64;
 
 /// What is known of an id, in one piece so that a look-up is one memory access: the token's bytes, their count, and
-/// flags. The entry of a token with more bytes holds the place of its bytes among [`Vocabulary::long`].
+/// flags. The entry of a token with more bytes, or of a special one, holds the place of its bytes among
+/// [`Vocabulary::long`].
 #[derive(Debug, Clone, Copy)]
 struct Entry([u8; ENTRY]);
 
 impl Entry {
     fn new(bytes: &[u8], flags: u8, long: &mut Vec<u8>) -> Self {
         let mut entry = [0; ENTRY];
-        if bytes.len() <= INLINE {
+        if bytes.len() <= INLINE && flags & SPECIAL == 0 {
             entry[..bytes.len()].copy_from_slice(bytes);
             entry[INLINE] = u8::try_from(bytes.len()).unwrap_or(u8::MAX);
         } else {
@@ -66,7 +67,7 @@ impl Entry {
 /// The vocabulary of a tokenizer.
 pub struct Vocabulary {
     entries: Box<[Entry]>,
-    /// The bytes of tokens that are longer than an entry.
+    /// The bytes of tokens whose entries do not hold them.
     long: Box<[u8]>,
     decoding: Decoding,
     fingerprint: u64,
@@ -133,15 +134,18 @@ impl Vocabulary {
         entry.0[..INLINE].get(..entry.length()).unwrap_or_else(|| &self.long[entry.place()])
     }
 
-    /// Appends the bytes of ids, one after another.
-    pub fn append(&self, ids: &[u32], out: &mut Vec<u8>) {
+    /// Appends the bytes of the ids before the first special token, one after another, and tells their count.
+    pub fn append_ordinary(&self, ids: &[u32], out: &mut Vec<u8>) -> usize {
         let mut block = [0; BLOCK * ENTRY];
-        for ids in ids.chunks(BLOCK) {
+        for (index, ids) in ids.chunks(BLOCK).enumerate() {
             let mut at = 0;
-            for &id in ids {
+            for (place, &id) in ids.iter().enumerate() {
                 let Some(entry) = self.entries.get(id as usize) else { continue };
                 if entry.length() > INLINE {
                     out.extend_from_slice(&block[..at]);
+                    if entry.flags() & SPECIAL != 0 {
+                        return index * BLOCK + place;
+                    }
                     out.extend_from_slice(&self.long[entry.place()]);
                     at = 0;
                     continue;
@@ -152,6 +156,7 @@ impl Vocabulary {
             }
             out.extend_from_slice(&block[..at]);
         }
+        ids.len()
     }
 
     /// Whether the tokenizer knows an id.

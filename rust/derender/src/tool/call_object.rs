@@ -224,13 +224,12 @@ impl CallObject {
             } else {
                 inner.feed(shown, &mut text);
             }
-        } else {
-            shown.clone_into(&mut text);
+            shown = &text;
         }
         if self.flags.started {
-            events.arguments(&text);
+            events.arguments(shown);
         } else {
-            self.early.push_str(&text);
+            self.early.push_str(shown);
         }
     }
 
