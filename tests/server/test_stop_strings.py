@@ -166,24 +166,3 @@ def test_thousands_of_stop_strings(engine_client: httpx.Client, tokenizer: _core
     many = ask(engine_client, stop=[*strings, stop], n=64, temperature=1, max_tokens=4)
     assert len(many["choices"]) == 64
     assert time.monotonic() - began < 10
-
-
-def test_stop_strings_that_overlap_cost_linear_time() -> None:
-    """A long string that the text follows for most of its length, again and again, beside thousands of short ones."""
-    model = load_model(ModelOptions(model="smollm2"))
-    derenderer = model.derenderer()
-    ids = model.tokenizer.encode(("a" * 3000 + "c") * 10).ids.tolist()
-    body = {
-        "generate_response": {
-            "request_id": "r",
-            "choices": [{"index": 0, "token_ids": ids, "finish_reason": "stop"}],
-        },
-        "chat_request": {
-            "messages": [{"role": "user", "content": "x"}],
-            "stop": ["a" * 3000 + "b", *(f"a{number}" for number in range(9000))],
-        },
-    }
-    began = time.monotonic()
-    answer, _ = derenderer.chat(json.dumps(body).encode())
-    assert time.monotonic() - began < 2
-    assert len(json.loads(answer)["choices"][0]["message"]["content"]) == 3001 * 10

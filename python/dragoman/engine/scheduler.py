@@ -80,7 +80,7 @@ class Scheduler:
             self.running = [sequence for sequence in self.running if sequence not in sequences]
         for sequence in sequences:
             self._free(sequence)
-            sequence.status = Status.FINISHED
+            sequence.finish()
 
     def schedule(self) -> Step:
         """Plan the next step and reserve the blocks it writes to."""

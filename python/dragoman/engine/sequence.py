@@ -6,6 +6,7 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from dragoman.engine.bad_words import BadWords
 from dragoman.engine.kv_cache import ROOT_HASH, BlockHash, hash_block
 from dragoman.engine.output import FinishReason, TokenLogprob, TokenOutput
 from dragoman.engine.params import SamplingParams
@@ -21,7 +22,7 @@ class Status(enum.Enum):
     FINISHED = enum.auto()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Request:
     """What a caller submitted. ``arrival`` counts submissions; ``seed`` is set for every request.
 
@@ -41,12 +42,15 @@ class Request:
     make_mask: MakeMask | None = None
     sequences: list[Sequence] = field(default_factory=list)
     prompt_tokens: frozenset[int] = frozenset()
+    bad_words: BadWords | None = None
     open_choices: int = 0
 
     def make_sequences(self) -> list[Sequence]:
         """One sequence per choice."""
         if self.params.repetition_penalty != 1.0:
             self.prompt_tokens = frozenset(self.prompt_token_ids)
+        if self.params.bad_words_token_ids:
+            self.bad_words = BadWords(self.params.bad_words_token_ids)
         self.open_choices = self.params.n
         self.sequences = [Sequence(self, index) for index in range(self.params.n)]
         return self.sequences
@@ -56,13 +60,13 @@ class Sequence:
     """One choice of a request: its tokens, its blocks, and how far the model has read it."""
 
     __slots__ = (
+        "_mask",
         "block_hashes",
         "block_ids",
         "cached_tokens",
         "error",
         "finish_reason",
         "index",
-        "mask",
         "num_computed",
         "output_counts",
         "prompt_length",
@@ -98,7 +102,7 @@ class Sequence:
             [] if request.params.prompt_logprob_token_ids is not None and index == 0 else None
         )
         self.shares_blocks = True
-        self.mask: TokenMask | None = request.make_mask() if request.make_mask is not None else None
+        self._mask: TokenMask | None = None
         self.error: str | None = None
         self.queue_seconds: float | None = None
 
@@ -108,6 +112,18 @@ class Sequence:
     @property
     def params(self) -> SamplingParams:
         return self.request.params
+
+    @property
+    def mask(self) -> TokenMask | None:
+        """What constrains this choice. Made when it first runs, since many choices may wait."""
+        if self._mask is None and self.request.make_mask is not None:
+            self._mask = self.request.make_mask()
+        return self._mask
+
+    def finish(self) -> None:
+        """Its status becomes FINISHED, and what only a running choice needs goes."""
+        self.status = Status.FINISHED
+        self._mask = None
 
     @property
     def num_output(self) -> int:

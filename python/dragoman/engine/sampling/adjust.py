@@ -7,15 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Sequence as AbstractSequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
-from dragoman.engine.params import SamplingParams
-from dragoman.engine.sequence import Sequence
+from dragoman.engine.sequence import Request, Sequence
 from dragoman.engine.transfer import to_device
 
 NEVER = float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixed:
+    """What a request changes alike in every step, ``[vocabulary]`` each."""
+
+    denied: Tensor | None
+    bias: Tensor | None
+
+
+_FIXED: WeakKeyDictionary[Request, _Fixed] = WeakKeyDictionary()
 
 
 def changes_logits(sequence: Sequence) -> bool:
@@ -40,23 +52,35 @@ def adjust(logits: Tensor, sequences: AbstractSequence[Sequence]) -> None:
             continue
         params = sequence.params
         line = logits[row]
-        if params.allowed_token_ids is not None:
-            allowed = _ids(params.allowed_token_ids, line)
-            kept = line[allowed]
-            line.fill_(NEVER)
-            line[allowed] = kept
-        banned = _completed_bad_words(params, sequence)
+        fixed = _fixed_of(sequence.request, line)
+        if fixed.denied is not None:
+            line.masked_fill_(fixed.denied, NEVER)
+        banned: list[int] = []
+        if sequence.request.bad_words is not None:
+            banned += sequence.request.bad_words.completing(sequence.token_ids, sequence.prompt_length)
         if sequence.num_output < params.min_tokens:
             banned.extend(sequence.stop_ids)
         if banned:
             line[_ids(banned, line)] = NEVER
-        if params.logit_bias:
-            line.index_add_(
-                0,
-                _ids(params.logit_bias.keys(), line),
-                to_device(list(params.logit_bias.values()), line.device, line.dtype),
-            )
+        if fixed.bias is not None:
+            line.add_(fixed.bias)
         _penalise(line, sequence)
+
+
+def _fixed_of(request: Request, line: Tensor) -> _Fixed:
+    found = _FIXED.get(request)
+    if found is None:
+        params = request.params
+        denied = bias = None
+        if params.allowed_token_ids is not None:
+            denied = torch.ones_like(line, dtype=torch.bool)
+            denied[_ids(params.allowed_token_ids, line)] = False
+        if params.logit_bias:
+            bias = torch.zeros_like(line)
+            values = to_device(list(params.logit_bias.values()), line.device, line.dtype)
+            bias[_ids(params.logit_bias.keys(), line)] = values
+        found = _FIXED[request] = _Fixed(denied, bias)
+    return found
 
 
 def _penalise(line: Tensor, sequence: Sequence) -> None:
@@ -73,17 +97,6 @@ def _penalise(line: Tensor, sequence: Sequence) -> None:
         line.index_add_(
             0, _ids(counts.keys(), line), -(times * params.frequency_penalty + params.presence_penalty)
         )
-
-
-def _completed_bad_words(params: SamplingParams, sequence: Sequence) -> list[int]:
-    """Last tokens of the forbidden sequences whose beginning was just generated."""
-    banned = []
-    generated = sequence.token_ids[sequence.prompt_length :]
-    for word in params.bad_words_token_ids:
-        beginning = list(word[:-1])
-        if not beginning or generated[-len(beginning) :] == beginning:
-            banned.append(word[-1])
-    return banned
 
 
 def _ids(ids: Iterable[int], like: Tensor) -> Tensor:
