@@ -1,5 +1,7 @@
 //! A JSON text that arrives in pieces: where it ends, and whether it is one, with a state of a few bytes.
 
+use std::borrow::Cow;
+
 use dragoman_protocol::text::plain;
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +74,9 @@ pub struct Scanner {
 impl Scanner {
     /// Reads from `text`, appends what was read to `out`, and tells how many bytes were read and how it stands.
     ///
-    /// Control characters inside strings, which JSON forbids and models write, come out as their escapes.
+    /// What JSON forbids inside strings, models write and has one meaning comes out as JSON: control characters as their
+    /// escapes; of escapes that there are none of, `\'` as the quote, and any other with its backslash doubled, as regular
+    /// expressions and paths mean it.
     pub fn scan(&mut self, text: &str, out: &mut String) -> (usize, Progress) {
         let bytes = text.as_bytes();
         let (mut at, mut copied) = (0, 0);
@@ -84,18 +88,15 @@ impl Scanner {
                 at += plain(&bytes[at..]);
             }
             let Some(&byte) = bytes.get(at) else { break Progress::More };
-            if let Expect::String { .. } = self.expect
-                && byte < 0x20
-            {
-                out.push_str(&text[copied..at]);
-                escape(byte, out);
-                at += 1;
-                copied = at;
-                continue;
-            }
             match self.step(byte) {
                 Step::Taken => at += 1,
                 Step::Again => {}
+                Step::Mended { with, taken } => {
+                    out.push_str(&text[copied..at]);
+                    out.push_str(&with);
+                    at += usize::from(taken);
+                    copied = at;
+                }
                 Step::Refused => break Progress::Malformed,
             }
         };
@@ -147,12 +148,18 @@ impl Scanner {
                 b'"' if key => self.to(Expect::Colon),
                 b'"' => self.end_value(),
                 b'\\' => self.to(Expect::Escape { key }),
+                0..0x20 => Step::Mended { with: escape(byte), taken: true },
                 _ => Step::Taken,
             },
             Expect::Escape { key } => match byte {
                 b'u' => self.to(Expect::Hex { key, left: 4 }),
                 b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.to(Expect::String { key }),
-                _ => Step::Refused,
+                _ => {
+                    // The backslash is out, so that what follows makes a whole escape of it.
+                    self.expect = Expect::String { key };
+                    let quote = byte == b'\'';
+                    Step::Mended { with: if quote { "u0027" } else { "\\" }.into(), taken: quote }
+                }
             },
             Expect::Hex { key, left } if byte.is_ascii_hexdigit() => {
                 self.to(if left > 1 { Expect::Hex { key, left: left - 1 } } else { Expect::String { key } })
@@ -248,21 +255,21 @@ impl Scanner {
 enum Step {
     Taken,
     Again,
+    /// Other text comes out in place of the byte, where `taken`, or before it.
+    Mended {
+        with: Cow<'static, str>,
+        taken: bool,
+    },
     Refused,
 }
 
 /// The JSON escape of a control character.
-fn escape(byte: u8, out: &mut String) {
+fn escape(byte: u8) -> Cow<'static, str> {
     match byte {
-        b'\n' => out.push_str("\\n"),
-        b'\r' => out.push_str("\\r"),
-        b'\t' => out.push_str("\\t"),
-        _ => {
-            const DIGITS: &[u8; 16] = b"0123456789abcdef";
-            out.push_str("\\u00");
-            out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-            out.push(char::from(DIGITS[usize::from(byte & 15)]));
-        }
+        b'\n' => "\\n".into(),
+        b'\r' => "\\r".into(),
+        b'\t' => "\\t".into(),
+        _ => format!("\\u{byte:04x}").into(),
     }
 }
 
@@ -285,7 +292,7 @@ mod tests {
             "{\"a\": }",
             "tru",
             "[01]",
-            "{\"a\": \"\\x\"}",
+            "{\"a\": \"\\u00x\"}",
             "-",
             "1.",
             "{]",
@@ -308,10 +315,24 @@ mod tests {
         }
     }
 
+    /// Expected: RFC 8259 for control characters, JSON5 for the quote, Python for backslashes, which it keeps before what
+    /// is no escape.
     #[test]
-    fn control_characters_inside_strings_are_escaped() {
-        let mut out = String::new();
-        let read = Scanner::default().scan("[\"a\nb\u{1}\",\n1] rest", &mut out);
-        assert_eq!((read, out.as_str()), ((11, Progress::Done), "[\"a\\nb\\u0001\",\n1]"));
+    fn faults_inside_strings_that_have_one_meaning_are_mended_in_any_pieces() {
+        let cases = [
+            ("[\"a\nb\u{1}\",\n1]", "[\"a\\nb\\u0001\",\n1]"),
+            (r#"["it\'s \d+ \$HOME C:\Users \é"]"#, r#"["it\u0027s \\d+ \\$HOME C:\\Users \\é"]"#),
+            ("{\"a\\\n\": 1}", "{\"a\\\\\\n\": 1}"),
+        ];
+        for (text, expected) in cases {
+            serde_json::from_str::<serde_json::Value>(expected).expect("JSON");
+            for cut in (0..text.len()).filter(|&cut| text.is_char_boundary(cut)) {
+                let (mut scanner, mut out) = (Scanner::default(), String::new());
+                assert_eq!(scanner.scan(&text[..cut], &mut out), (cut, Progress::More));
+                let behind = format!("{} rest", &text[cut..]);
+                assert_eq!(scanner.scan(&behind, &mut out), (text.len() - cut, Progress::Done));
+                assert_eq!(out, expected, "{text} cut at {cut}");
+            }
+        }
     }
 }

@@ -161,7 +161,8 @@ impl CallObject {
                 self.scanner = Scanner::default();
                 self.word.clear();
             }
-            (At::FirstKey | At::AfterValue, b'}') => return (1, Some(self.end(events))),
+            // A comma may stand before the end, as models write it.
+            (At::FirstKey | At::Key | At::AfterValue, b'}') => return (1, Some(self.end(events))),
             _ => return (0, Some(Progress::Malformed)),
         }
         (1, None)
