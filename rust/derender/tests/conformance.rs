@@ -5,6 +5,9 @@
 
 mod support;
 
+use std::num::NonZero;
+use std::thread;
+
 use serde_json::{Value, json};
 use support::{
     Differences, Message, Models, Output, ParserFile, Served, is_wanted, parser_files, shared, squeezed,
@@ -35,6 +38,18 @@ fn check(case: &Value, served: &Served) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// As [`check`] for each case, on all cores.
+fn check_all(cases: &[Value], served: &Served) -> Vec<Result<(), String>> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        let parts = cases.chunks(cases.len().div_ceil(cores).max(1));
+        let workers: Vec<_> = parts
+            .map(|part| scope.spawn(move || part.iter().map(|case| check(case, served)).collect::<Vec<_>>()))
+            .collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("a check")).collect()
+    })
 }
 
 fn same(how: &str, got: &Message, wanted: &Message) -> Result<(), String> {
@@ -108,9 +123,9 @@ fn parser_cases_hold_one_shot_and_streamed() {
         let model = case["model"].as_str().unwrap_or_default();
         let Some(served) = models.serve(&shared, model, &flags, &json!({})) else { continue };
         let (mut pass, mut fail, mut differs) = (0, 0, 0);
-        for case in cases {
+        for (case, checked) in cases.iter().zip(check_all(&cases, &served)) {
             let case_name = case["name"].as_str().unwrap_or_default();
-            match check(&case, &served) {
+            match checked {
                 Ok(()) => pass += 1,
                 Err(_) if differences.lists(case_name) => differs += 1,
                 Err(why) => {
