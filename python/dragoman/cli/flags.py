@@ -72,7 +72,7 @@ LIMITS = {
     "prompts": "prompts of a completions request",
     "choices": "sequences of a derender request",
     "state_bytes": "bytes of a stream state",
-    "string_bytes": "bytes of a name, an id or a stop string",
+    "string_bytes": "bytes of a name, an id, or all stop strings",
     "template_steps": "steps of a template run",
     "template_bytes": "bytes that a template run may make",
     "template_milliseconds": "time of a template run",
