@@ -15,6 +15,8 @@ import torch
 
 from dragoman.engine import Engine, EngineConfig
 
+from .engines import build
+
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 CACHED_MODELS = Path.home() / ".cache" / "dragoman" / "models"
 
@@ -75,3 +77,12 @@ def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("tiny-llama")
     model.save_pretrained(directory)
     return directory
+
+
+@pytest.fixture(scope="module")
+def engine(tiny_llama: Path) -> Iterator[Engine]:
+    """An engine of that model, for the tests of one file."""
+    engine = build(tiny_llama)
+    engine.start()
+    yield engine
+    engine.shutdown()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +25,6 @@ from dragoman.engine import (
 
 from .collect import Pending, run
 from .engines import LONG, PROMPT, all_blocks_free, build
-
-
-@pytest.fixture(scope="module")
-def engine(tiny_llama: Path) -> Iterator[Engine]:
-    engine = build(tiny_llama)
-    engine.start()
-    yield engine
-    engine.shutdown()
 
 
 @pytest.mark.parametrize(

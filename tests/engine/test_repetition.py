@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from dragoman.engine import Engine, InvalidRequestError, RepetitionDetection
 
 from .collect import Answer, run
-from .engines import PROMPT, build
+from .engines import PROMPT
 from .test_token_mask import Cycle
 
 
@@ -36,14 +34,6 @@ def test_what_is_a_repetition(ids: list[int], fields: dict[str, int], met: bool)
     assert found.is_met(ids, 0) == met
     # The prompt does not count.
     assert found.is_met([7, 7, 7, *ids], 3) == met
-
-
-@pytest.fixture(scope="module")
-def engine(tiny_llama: Path) -> Iterator[Engine]:
-    engine = build(tiny_llama)
-    engine.start()
-    yield engine
-    engine.shutdown()
 
 
 def ask(engine: Engine, fields: dict[str, int], **params: Any) -> Answer:

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from dragoman.engine import Engine, SamplingParams, TokenOutput
 
 from .collect import Pending, run
 from .engines import PROMPT, all_blocks_free, build
-
-
-@pytest.fixture(scope="module")
-def engine(tiny_llama: Path) -> Iterator[Engine]:
-    engine = build(tiny_llama)
-    engine.start()
-    yield engine
-    engine.shutdown()
 
 
 def test_preempted_sequences_end_the_same(tiny_llama: Path) -> None:

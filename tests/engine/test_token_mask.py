@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -55,14 +55,6 @@ def cycles(length: int = 12) -> tuple[Callable[[], TokenMask], list[Cycle]]:
 
 def follows(tokens: list[int]) -> bool:
     return all(token in SETS[place % len(SETS)] for place, token in enumerate(tokens))
-
-
-@pytest.fixture(scope="module")
-def engine(tiny_llama: Path) -> Iterator[Engine]:
-    engine = build(tiny_llama)
-    engine.start()
-    yield engine
-    engine.shutdown()
 
 
 @pytest.mark.parametrize("params", [{"temperature": 0.0}, {"temperature": 2.0, "seed": 5}])
