@@ -4,22 +4,10 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use dragoman_template::{Budget, ChatTemplate, Rendered, TemplateError, TemplateInput};
-use jiter::JsonValue;
+use dragoman_template::{Budget, Rendered, TemplateError};
 
 fn render(source: &str, budget: &Budget) -> Result<Rendered, TemplateError> {
-    let template = ChatTemplate::new(source, &[])?;
-    let messages = JsonValue::Null;
-    let input = TemplateInput {
-        messages: &messages,
-        tools: None,
-        documents: None,
-        add_generation_prompt: false,
-        continue_final_message: false,
-        kwargs: &[],
-        now: Some(support::fixed_now()),
-    };
-    template.render(&input, budget)
+    support::render_within(budget, source, None)
 }
 
 /// Everything that a template can do to be a burden. All must fail within the default budget.

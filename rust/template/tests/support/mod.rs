@@ -127,6 +127,15 @@ fn variables(value: &JsonValue<'_>) -> Vec<(String, JsonValue<'static>)> {
 
 /// Renders a small template with some variables.
 pub fn render_expression(source: &str, context: Option<&JsonValue<'_>>) -> Result<Rendered, TemplateError> {
+    render_within(&unhurried(), source, context)
+}
+
+/// The same within a budget.
+pub fn render_within(
+    budget: &Budget,
+    source: &str,
+    context: Option<&JsonValue<'_>>,
+) -> Result<Rendered, TemplateError> {
     let kwargs = context.map(variables).unwrap_or_default();
     let template = ChatTemplate::new(source, &[])?;
     let messages = JsonValue::Null;
@@ -139,5 +148,5 @@ pub fn render_expression(source: &str, context: Option<&JsonValue<'_>>) -> Resul
         kwargs: &kwargs,
         now: Some(fixed_now()),
     };
-    template.render(&input, &unhurried())
+    template.render(&input, budget)
 }
