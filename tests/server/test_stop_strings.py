@@ -161,7 +161,7 @@ def test_thousands_of_stop_strings(engine_client: httpx.Client, tokenizer: _core
     stop = tokenizer.decode(choice(engine_client)["token_ids"])[4:8]
     strings = [f"~{number}" for number in range(9000)]
     began = time.monotonic()
-    got = choice(engine_client, stop=[*strings, stop], n=1)
+    got = choice(engine_client, stop=[*strings, stop])
     assert (got["finish_reason"], got["stop_reason"]) == ("stop", stop)
     many = ask(engine_client, stop=[*strings, stop], n=64, temperature=1, max_tokens=4)
     assert len(many["choices"]) == 64

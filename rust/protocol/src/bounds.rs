@@ -117,11 +117,7 @@ pub fn count(path: &str, count: usize, limit: usize) -> Result<()> {
 /// # Errors
 /// A validation error that names the length and the limit.
 pub fn string_bytes(path: &str, text: &str, limits: &Bounds) -> Result<()> {
-    if text.len() <= limits.string_bytes {
-        return Ok(());
-    }
-    let message = format!("{path} has {} bytes; at most {} are accepted", text.len(), limits.string_bytes);
-    Err(Error::validation(path, message))
+    bytes_of_strings(path, text.len(), limits)
 }
 
 /// Refuses strings, such as the stop strings of a request, that have more bytes together than one may have.
@@ -129,7 +125,10 @@ pub fn string_bytes(path: &str, text: &str, limits: &Bounds) -> Result<()> {
 /// # Errors
 /// A validation error that names the length and the limit.
 pub fn strings_bytes(path: &str, texts: &[String], limits: &Bounds) -> Result<()> {
-    let bytes: usize = texts.iter().map(String::len).sum();
+    bytes_of_strings(path, texts.iter().map(String::len).sum(), limits)
+}
+
+fn bytes_of_strings(path: &str, bytes: usize, limits: &Bounds) -> Result<()> {
     if bytes <= limits.string_bytes {
         return Ok(());
     }
