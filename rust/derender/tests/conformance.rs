@@ -9,9 +9,8 @@ use std::num::NonZero;
 use std::thread;
 
 use serde_json::{Value, json};
-use support::{
-    Differences, Message, Models, Output, ParserFile, Served, is_wanted, parser_files, shared, squeezed,
-};
+use support::differences::Differences;
+use support::{Message, Models, Output, ParserFile, Served, is_wanted, parser_files, shared, squeezed};
 
 /// What is wrong with a case, if anything.
 fn check(case: &Value, served: &Served) -> Result<(), String> {

@@ -3,7 +3,8 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Differences, Message, Models, Output, cases, shared};
+use support::differences::Differences;
+use support::{Message, Models, Output, cases, shared};
 
 /// The text that a case must give: the reference's, or what its coupled server gives where the reference is at fault.
 fn expected(case: &Value) -> Option<Value> {

@@ -6,7 +6,8 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Differences, Message, Models, Output, ParserFile, is_wanted, parser_files, shared, squeezed};
+use support::differences::Differences;
+use support::{Message, Models, Output, ParserFile, is_wanted, parser_files, shared, squeezed};
 
 /// The one answer for a prefix, or what differs between ways to cut it.
 fn answer(output: &Output<'_>, streamed: [&Message; 2]) -> Result<Message, String> {

@@ -4,7 +4,8 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Differences, Message, Models, Output, Served, cases, shared, squeezed};
+use support::differences::Differences;
+use support::{Message, Models, Output, Served, cases, shared, squeezed};
 
 /// What derendering a body gave: the answer, or the refused parameter and the message.
 fn derender(served: &Served, endpoint: &str, body: &[u8]) -> Result<Value, String> {
