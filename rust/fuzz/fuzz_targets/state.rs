@@ -8,10 +8,9 @@
 use arbitrary::Arbitrary;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
-use dragoman_fuzz::calls::native;
-use dragoman_fuzz::client::{Asked, Endpoint};
-use dragoman_fuzz::output::{Json, Output, Request};
-use dragoman_fuzz::serving::Server;
+use dragoman_fuzz::case::Case;
+use dragoman_fuzz::client::Asked;
+use dragoman_fuzz::output::Json;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
@@ -37,12 +36,8 @@ const PASSES: [u8; TAG] = [0; TAG];
 
 #[derive(Debug, Arbitrary)]
 struct Input<'a> {
-    server: Server,
-    completion: bool,
-    logprobs: bool,
     state: State<'a>,
-    output: Output<'a>,
-    request: Request<'a>,
+    case: Case<'a>,
 }
 
 fn wrap(bytes: &[u8]) -> Value {
@@ -96,17 +91,8 @@ fn state(asked: &Asked<'_>, state: &State<'_>) -> Option<(Value, bool)> {
 }
 
 fuzz_target!(|input: Input| {
-    let ids = input.output.ids(&native(input.server));
-    let asked = Asked {
-        derenderer: &input.server.derenderer(),
-        endpoint: if input.completion { Endpoint::Completions } else { Endpoint::Chat },
-        request: if input.completion { input.request.completion() } else { input.request.chat() },
-        prompt: input.output.prompt(),
-        ids: &ids,
-        finish_reason: input.output.finish_reason(),
-        logprobs: input.logprobs,
-        choices: 2,
-    };
+    let (ids, derenderer) = (input.case.ids(), input.case.server.derenderer());
+    let asked = input.case.asked(&derenderer, &ids, 2);
     let Some((mut state, refused)) = state(&asked, &input.state) else { return };
     for (last, ids) in [(false, ids.as_slice()), (true, &ids[..ids.len() / 2])] {
         match asked.chunk(0, ids, last, &state) {

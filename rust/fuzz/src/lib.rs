@@ -5,6 +5,7 @@
 //! leaves a part of them as they are.
 
 pub mod calls;
+pub mod case;
 pub mod client;
 pub mod output;
 pub mod request;
