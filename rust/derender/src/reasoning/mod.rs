@@ -2,51 +2,25 @@
 //!
 //! # How to add a model
 //!
-//! 1. `reasoning/NAME.rs`: a doc comment that shows the wire form, and `pub const SPEC` of its family's `Spec`.
-//! 2. `mod NAME;` below, its name in [`NAMES`] and one line in [`build`], by the name that vLLM's `--reasoning-parser`
+//! 1. `reasoning/formats/NAME.rs`: a doc comment that shows the wire form, and `pub const SPEC` of its family's `Spec`.
+//! 2. `mod NAME;` in `formats/mod.rs`, its name in [`NAMES`] and one line in [`build`], by the name that vLLM's `--reasoning-parser`
 //!    has for it.
 //! 3. `tests/fixtures/reasoning/NAME.toml`.
 //!
 //! A family implements [`ReasoningParser`]: it gets segments and hands each piece to the [`Split`] as reasoning or
 //! passes it on to the tool parser, special tokens included. The rules are those of [`crate::tool`].
 
-mod cohere_command3;
-mod cohere_command4;
-mod deepseek_r1;
-mod deepseek_v3;
-mod deepseek_v4;
-pub mod delimited;
-mod ernie45;
-pub mod framed;
-mod gemma4;
-mod glm45;
-mod glm47;
-mod granite;
-mod hunyuan_a13b;
-pub mod kept;
-mod kimi_k2;
-mod mimo;
-mod minimax_m2;
-mod minimax_m2_append_think;
-mod mistral;
-mod nemotron_v3;
-mod olmo3;
-mod openai_gptoss;
-pub mod opening;
-mod qwen3;
-mod seed_oss;
-mod step3;
-mod step3p5;
-mod trim;
+pub mod families;
+mod formats;
 
 use std::sync::Arc;
 
 use crate::parse::{AnyState, Build, Context, Markers, Segment, State};
-use delimited::Delimited;
-use framed::Framed;
-use gemma4::Gemma4;
-use kept::Kept;
-use openai_gptoss::OpenAiGptOss;
+use families::delimited::Delimited;
+use families::framed::Framed;
+use families::gemma4::Gemma4;
+use families::kept::Kept;
+use families::openai_gptoss::OpenAiGptOss;
 
 /// The parsers' names, as vLLM's `--reasoning-parser` has them.
 pub const NAMES: &[&str] = &[
@@ -79,29 +53,29 @@ pub const NAMES: &[&str] = &[
 #[must_use]
 pub fn build(name: &str, build: Build<'_>) -> Option<Arc<dyn AnyReasoningParser>> {
     Some(match name {
-        "cohere_command3" => Arc::new(Framed::new(cohere_command3::SPEC, build)),
-        "cohere_command4" => Arc::new(Framed::new(cohere_command4::SPEC, build)),
-        "deepseek_r1" => Arc::new(Delimited::new(deepseek_r1::SPEC, build)),
-        "deepseek_v3" => Arc::new(Delimited::new(deepseek_v3::SPEC, build)),
-        "deepseek_v4" => Arc::new(Delimited::new(deepseek_v4::SPEC, build)),
-        "ernie45" => Arc::new(Framed::new(ernie45::SPEC, build)),
+        "cohere_command3" => Arc::new(Framed::new(formats::cohere_command3::SPEC, build)),
+        "cohere_command4" => Arc::new(Framed::new(formats::cohere_command4::SPEC, build)),
+        "deepseek_r1" => Arc::new(Delimited::new(formats::deepseek_r1::SPEC, build)),
+        "deepseek_v3" => Arc::new(Delimited::new(formats::deepseek_v3::SPEC, build)),
+        "deepseek_v4" => Arc::new(Delimited::new(formats::deepseek_v4::SPEC, build)),
+        "ernie45" => Arc::new(Framed::new(formats::ernie45::SPEC, build)),
         "gemma4" => Arc::new(Gemma4::new(build)),
-        "glm45" => Arc::new(Delimited::new(glm45::SPEC, build)),
-        "glm47" => Arc::new(Delimited::new(glm47::SPEC, build)),
-        "granite" => Arc::new(Framed::new(granite::SPEC, build)),
-        "hunyuan_a13b" => Arc::new(Framed::new(hunyuan_a13b::SPEC, build)),
-        "kimi_k2" => Arc::new(Delimited::new(kimi_k2::SPEC, build)),
-        "mimo" => Arc::new(Delimited::new(mimo::SPEC, build)),
-        "minimax_m2" => Arc::new(Delimited::new(minimax_m2::SPEC, build)),
-        "minimax_m2_append_think" => Arc::new(Kept::new(minimax_m2_append_think::SPEC)),
-        "mistral" => Arc::new(Framed::new(mistral::SPEC, build)),
-        "nemotron_v3" => Arc::new(Delimited::new(nemotron_v3::SPEC, build)),
-        "olmo3" => Arc::new(Delimited::new(olmo3::SPEC, build)),
+        "glm45" => Arc::new(Delimited::new(formats::glm45::SPEC, build)),
+        "glm47" => Arc::new(Delimited::new(formats::glm47::SPEC, build)),
+        "granite" => Arc::new(Framed::new(formats::granite::SPEC, build)),
+        "hunyuan_a13b" => Arc::new(Framed::new(formats::hunyuan_a13b::SPEC, build)),
+        "kimi_k2" => Arc::new(Delimited::new(formats::kimi_k2::SPEC, build)),
+        "mimo" => Arc::new(Delimited::new(formats::mimo::SPEC, build)),
+        "minimax_m2" => Arc::new(Delimited::new(formats::minimax_m2::SPEC, build)),
+        "minimax_m2_append_think" => Arc::new(Kept::new(formats::minimax_m2_append_think::SPEC)),
+        "mistral" => Arc::new(Framed::new(formats::mistral::SPEC, build)),
+        "nemotron_v3" => Arc::new(Delimited::new(formats::nemotron_v3::SPEC, build)),
+        "olmo3" => Arc::new(Delimited::new(formats::olmo3::SPEC, build)),
         "openai_gptoss" => Arc::new(OpenAiGptOss::new(build)),
-        "qwen3" => Arc::new(Delimited::new(qwen3::SPEC, build)),
-        "seed_oss" => Arc::new(Delimited::new(seed_oss::SPEC, build)),
-        "step3" => Arc::new(Delimited::new(step3::SPEC, build)),
-        "step3p5" => Arc::new(Delimited::new(step3p5::SPEC, build)),
+        "qwen3" => Arc::new(Delimited::new(formats::qwen3::SPEC, build)),
+        "seed_oss" => Arc::new(Delimited::new(formats::seed_oss::SPEC, build)),
+        "step3" => Arc::new(Delimited::new(formats::step3::SPEC, build)),
+        "step3p5" => Arc::new(Delimited::new(formats::step3p5::SPEC, build)),
         _ => return None,
     })
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::json_block::{self, Bare, JsonBlock, KEYS, Shape, Spec};
+use super::families::json_block::{self, Bare, JsonBlock, KEYS, Shape, Spec};
 use super::{AnyToolParser, Keys, ToolBuild, ToolParser};
 use crate::parse::json::{Progress, Scanner};
 use crate::parse::{AnyState, Context, Events, Segment};

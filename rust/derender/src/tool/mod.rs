@@ -2,8 +2,8 @@
 //!
 //! # How to add a model
 //!
-//! 1. `tool/NAME.rs`: a doc comment that shows the wire form, and `pub const SPEC` of its family's `Spec`.
-//! 2. `mod NAME;` below, its name in [`NAMES`] and one line in [`build`], by the name that vLLM's
+//! 1. `tool/formats/NAME.rs`: a doc comment that shows the wire form, and `pub const SPEC` of its family's `Spec`.
+//! 2. `mod NAME;` in `formats/mod.rs`, its name in [`NAMES`] and one line in [`build`], by the name that vLLM's
 //!    `--tool-call-parser` has for it.
 //! 3. `tests/fixtures/tool/NAME.toml` at the root of the repository: outputs and what they mean, with their source.
 //!    `hermes.toml` shows the form; the fields are written down in this crate's `tests/fixtures.rs`.
@@ -17,7 +17,7 @@
 //!
 //! # How to add a family
 //!
-//! A family is a file here with a `Spec`, a compiled parser that keeps its [`Markers`](crate::parse::Markers), a
+//! A family is a file in `families/` with a `Spec`, a compiled parser that keeps its [`Markers`](crate::parse::Markers), a
 //! plain `State` (derive `Serialize, Deserialize, Clone, Default`) and an implementation of [`ToolParser`]. The rules:
 //!
 //! * `feed` gets segments cut anywhere and must come to the same events for every cut. [`Input`](crate::parse::Input)
@@ -33,67 +33,23 @@
 //! * White space before and after calls needs no care: the message drops it.
 //! * No panics, no recursion on input, time linear in the output.
 
-mod apertus;
-pub mod braced;
-mod braced_arguments;
-mod call_object;
-mod cohere_command3;
-mod cohere_command4;
-mod deepseek_v3;
-mod deepseek_v31;
-mod deepseek_v32;
-mod deepseek_v4;
-mod ernie45;
+pub mod families;
 mod forced;
-mod functiongemma;
-mod gemma4;
-mod glm45;
-mod glm47;
-mod granite;
-mod granite4;
-mod hermes;
-mod hunyuan_a13b;
-mod internlm;
-mod jamba;
-pub mod json_block;
-mod json_calls;
-mod json_spec;
-mod kimi_k2;
-mod lfm2;
-mod llama3_json;
-mod llama4_json;
-mod llama4_pythonic;
-mod mimo;
-mod minimax_m2;
-mod mistral;
-mod olmo3;
-mod openai;
-mod phi4_mini_json;
-mod python_call;
-pub mod python_list;
-mod pythonic;
-mod qwen3_coder;
-pub mod sectioned;
-mod seed_oss;
-mod step3;
-mod step3p5;
-pub mod tagged;
-mod typing;
-mod xlam;
+mod formats;
 
 use std::sync::Arc;
 
-pub use call_object::{CallObject, Keys};
+pub use families::call_object::{CallObject, Keys};
 pub use forced::{Forced, Form};
 
 use crate::parse::{AnyState, Build, Context, Events, Segment, State};
-use braced::Braced;
-use json_block::JsonBlock;
-use mistral::Mistral;
-use openai::OpenAi;
-use python_list::PythonList;
-use sectioned::Sectioned;
-use tagged::Tagged;
+use families::braced::Braced;
+use families::json_block::JsonBlock;
+use families::mistral::Mistral;
+use families::openai::OpenAi;
+use families::python_list::PythonList;
+use families::sectioned::Sectioned;
+use families::tagged::Tagged;
 
 /// What a parser is built from.
 pub type ToolBuild<'v> = Build<'v>;
@@ -142,41 +98,41 @@ pub const NAMES: &[&str] = &[
 #[must_use]
 pub fn build(name: &str, build: ToolBuild<'_>) -> Option<Arc<dyn AnyToolParser>> {
     Some(match name {
-        "apertus" => Arc::new(JsonBlock::new(apertus::SPEC, build)),
-        "cohere_command3" => Arc::new(JsonBlock::new(cohere_command3::SPEC, build)),
-        "cohere_command4" => Arc::new(JsonBlock::new(cohere_command4::SPEC, build)),
-        "deepseek_v3" => Arc::new(Sectioned::new(deepseek_v3::SPEC, build)),
-        "deepseek_v31" => Arc::new(Sectioned::new(deepseek_v31::SPEC, build)),
-        "deepseek_v32" => Arc::new(Tagged::new(deepseek_v32::SPEC, build)),
-        "deepseek_v4" => Arc::new(Tagged::new(deepseek_v4::SPEC, build)),
-        "ernie45" => Arc::new(JsonBlock::new(ernie45::SPEC, build)),
-        "functiongemma" => Arc::new(Braced::new(functiongemma::SPEC, build)),
-        "gemma4" => Arc::new(Braced::new(gemma4::SPEC, build)),
-        "glm45" => Arc::new(Tagged::new(glm45::SPEC, build)),
-        "glm47" => Arc::new(Tagged::new(glm47::SPEC, build)),
-        "granite" => Arc::new(JsonBlock::new(granite::SPEC, build)),
-        "granite4" => Arc::new(JsonBlock::new(granite4::SPEC, build)),
-        "hermes" => Arc::new(JsonBlock::new(hermes::SPEC, build)),
-        "hunyuan_a13b" => Arc::new(JsonBlock::new(hunyuan_a13b::SPEC, build)),
-        "internlm" => Arc::new(JsonBlock::new(internlm::SPEC, build)),
-        "jamba" => Arc::new(JsonBlock::new(jamba::SPEC, build)),
-        "kimi_k2" => Arc::new(Sectioned::new(kimi_k2::SPEC, build)),
-        "lfm2" => Arc::new(PythonList::new(lfm2::SPEC, build)),
-        "llama3_json" => Arc::new(JsonBlock::new(llama3_json::SPEC, build)),
-        "llama4_json" => Arc::new(JsonBlock::new(llama4_json::SPEC, build)),
-        "llama4_pythonic" => Arc::new(PythonList::new(llama4_pythonic::SPEC, build)),
-        "mimo" => Arc::new(Tagged::new(mimo::SPEC, build)),
-        "minimax_m2" => Arc::new(Tagged::new(minimax_m2::SPEC, build)),
+        "apertus" => Arc::new(JsonBlock::new(formats::apertus::SPEC, build)),
+        "cohere_command3" => Arc::new(JsonBlock::new(formats::cohere_command3::SPEC, build)),
+        "cohere_command4" => Arc::new(JsonBlock::new(formats::cohere_command4::SPEC, build)),
+        "deepseek_v3" => Arc::new(Sectioned::new(formats::deepseek_v3::SPEC, build)),
+        "deepseek_v31" => Arc::new(Sectioned::new(formats::deepseek_v31::SPEC, build)),
+        "deepseek_v32" => Arc::new(Tagged::new(formats::deepseek_v32::SPEC, build)),
+        "deepseek_v4" => Arc::new(Tagged::new(formats::deepseek_v4::SPEC, build)),
+        "ernie45" => Arc::new(JsonBlock::new(formats::ernie45::SPEC, build)),
+        "functiongemma" => Arc::new(Braced::new(formats::functiongemma::SPEC, build)),
+        "gemma4" => Arc::new(Braced::new(formats::gemma4::SPEC, build)),
+        "glm45" => Arc::new(Tagged::new(formats::glm45::SPEC, build)),
+        "glm47" => Arc::new(Tagged::new(formats::glm47::SPEC, build)),
+        "granite" => Arc::new(JsonBlock::new(formats::granite::SPEC, build)),
+        "granite4" => Arc::new(JsonBlock::new(formats::granite4::SPEC, build)),
+        "hermes" => Arc::new(JsonBlock::new(formats::hermes::SPEC, build)),
+        "hunyuan_a13b" => Arc::new(JsonBlock::new(formats::hunyuan_a13b::SPEC, build)),
+        "internlm" => Arc::new(JsonBlock::new(formats::internlm::SPEC, build)),
+        "jamba" => Arc::new(JsonBlock::new(formats::jamba::SPEC, build)),
+        "kimi_k2" => Arc::new(Sectioned::new(formats::kimi_k2::SPEC, build)),
+        "lfm2" => Arc::new(PythonList::new(formats::lfm2::SPEC, build)),
+        "llama3_json" => Arc::new(JsonBlock::new(formats::llama3_json::SPEC, build)),
+        "llama4_json" => Arc::new(JsonBlock::new(formats::llama4_json::SPEC, build)),
+        "llama4_pythonic" => Arc::new(PythonList::new(formats::llama4_pythonic::SPEC, build)),
+        "mimo" => Arc::new(Tagged::new(formats::mimo::SPEC, build)),
+        "minimax_m2" => Arc::new(Tagged::new(formats::minimax_m2::SPEC, build)),
         "mistral" => Arc::new(Mistral::new(build)),
-        "olmo3" => Arc::new(PythonList::new(olmo3::SPEC, build)),
+        "olmo3" => Arc::new(PythonList::new(formats::olmo3::SPEC, build)),
         "openai" => Arc::new(OpenAi::new(build)),
-        "phi4_mini_json" => Arc::new(JsonBlock::new(phi4_mini_json::SPEC, build)),
-        "pythonic" => Arc::new(PythonList::new(pythonic::SPEC, build)),
-        "qwen3_coder" | "qwen3_xml" => Arc::new(Tagged::new(qwen3_coder::SPEC, build)),
-        "seed_oss" => Arc::new(Tagged::new(seed_oss::SPEC, build)),
-        "step3" => Arc::new(Tagged::new(step3::SPEC, build)),
-        "step3p5" => Arc::new(Tagged::new(step3p5::SPEC, build)),
-        "xlam" => Arc::new(JsonBlock::new(xlam::SPEC, build)),
+        "phi4_mini_json" => Arc::new(JsonBlock::new(formats::phi4_mini_json::SPEC, build)),
+        "pythonic" => Arc::new(PythonList::new(formats::pythonic::SPEC, build)),
+        "qwen3_coder" | "qwen3_xml" => Arc::new(Tagged::new(formats::qwen3_coder::SPEC, build)),
+        "seed_oss" => Arc::new(Tagged::new(formats::seed_oss::SPEC, build)),
+        "step3" => Arc::new(Tagged::new(formats::step3::SPEC, build)),
+        "step3p5" => Arc::new(Tagged::new(formats::step3p5::SPEC, build)),
+        "xlam" => Arc::new(JsonBlock::new(formats::xlam::SPEC, build)),
         _ => return None,
     })
 }

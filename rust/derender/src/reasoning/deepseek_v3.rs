@@ -1,9 +1,0 @@
-//! DeepSeek V3.1 and V3.2: the prompt opens or closes the block, as the request's `thinking` says.
-//!
-//! ```text
-//! reasoning</think>answer
-//! ```
-
-use super::delimited::{Spec, Unmarked};
-
-pub const SPEC: Spec = Spec { unmarked: Unmarked::Answer, switch: true, ..Spec::THINK };

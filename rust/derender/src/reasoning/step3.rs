@@ -1,9 +1,0 @@
-//! Step 3: always thinks; the prompt opens the block, and only its end closes it.
-//!
-//! ```text
-//! reasoning</think>answer
-//! ```
-
-use super::delimited::Spec;
-
-pub const SPEC: Spec = Spec::THINK;

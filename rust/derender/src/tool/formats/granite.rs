@@ -1,0 +1,17 @@
+//! Granite 3:
+//!
+//! ```text
+//! <|tool_call|>[{"name": "get_weather", "arguments": {"city": "Oslo"}}, …]
+//! <tool_call>[…]                                                               (3.1)
+//! ```
+
+use crate::tool::families::call_object::Keys;
+use crate::tool::families::json_block::{KEYS, Shape, Spec, Unfinished};
+
+pub const SPEC: Spec = Spec {
+    open: &["<|tool_call|>", "<tool_call>"],
+    shape: Shape::Any,
+    unfinished: Unfinished::Dropped,
+    keys: Keys { unwraps: true, ..KEYS },
+    ..Spec::BLOCK
+};

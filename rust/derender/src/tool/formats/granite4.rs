@@ -1,0 +1,17 @@
+//! Granite 4:
+//!
+//! ```text
+//! <tool_call>
+//! {"name": "get_weather", "arguments": {"city": "Oslo"}}
+//! </tool_call>
+//! ```
+
+use crate::tool::families::call_object::Keys;
+use crate::tool::families::json_block::{KEYS, Spec};
+
+pub const SPEC: Spec = Spec {
+    open: &["<tool_call>"],
+    close: &["</tool_call>"],
+    keys: Keys { unwraps: true, ..KEYS },
+    ..Spec::BLOCK
+};

@@ -1,0 +1,35 @@
+//! One file for each output format, all named as vLLM names its parser.
+
+pub(super) mod apertus;
+pub(super) mod cohere_command3;
+pub(super) mod cohere_command4;
+pub(super) mod deepseek_v3;
+pub(super) mod deepseek_v31;
+pub(super) mod deepseek_v32;
+pub(super) mod deepseek_v4;
+pub(super) mod ernie45;
+pub(super) mod functiongemma;
+pub(super) mod gemma4;
+pub(super) mod glm45;
+pub(super) mod glm47;
+pub(super) mod granite;
+pub(super) mod granite4;
+pub(super) mod hermes;
+pub(super) mod hunyuan_a13b;
+pub(super) mod internlm;
+pub(super) mod jamba;
+pub(super) mod kimi_k2;
+pub(super) mod lfm2;
+pub(super) mod llama3_json;
+pub(super) mod llama4_json;
+pub(super) mod llama4_pythonic;
+pub(super) mod mimo;
+pub(super) mod minimax_m2;
+pub(super) mod olmo3;
+pub(super) mod phi4_mini_json;
+pub(super) mod pythonic;
+pub(super) mod qwen3_coder;
+pub(super) mod seed_oss;
+pub(super) mod step3;
+pub(super) mod step3p5;
+pub(super) mod xlam;
