@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -10,6 +11,24 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
+"""The reference data, which stands beside the repository or not at all."""
+OWN = ROOT / "tests" / "fixtures" / "conformance"
+"""A slice of such data that is part of the repository: tests.conformance.record makes it."""
+FOLDERS = [OWN, *([SHARED / "conformance"] if SHARED.is_dir() else [])]
+
+if os.environ.get("DRAGOMAN_REQUIRE_SHARED") == "1" and not SHARED.is_dir():
+    raise RuntimeError(f"DRAGOMAN_REQUIRE_SHARED is 1, and there is no {SHARED}")
+
+
+def model_path(folder: Path, model: str) -> str:
+    """The MODEL for a case of the data in `folder`, one below FOLDERS."""
+    return model if folder.is_relative_to(OWN) else str(SHARED / "models" / model)
+
+
+def case_id(named: tuple[Path, str]) -> str:
+    """What the test of a case in a folder below one of FOLDERS is called."""
+    folder, name = named
+    return f"own-{name}" if folder.is_relative_to(OWN) else name
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""`shared/conformance/render`: requests to the render server with the reference's answers."""
+"""Requests to the render server with the reference's answers."""
 
 from __future__ import annotations
 
@@ -16,25 +16,27 @@ from dragoman.cli import launch
 from dragoman.cli.start import server_options
 from dragoman.server.app import build_app
 from dragoman.server.services import load_services
-from tests.conformance.data import SHARED, Differences, json_lines
+from tests.conformance.data import FOLDERS, OWN, Differences, case_id, json_lines, model_path
 
-FOLDER = SHARED / "conformance" / "render"
-FILES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
-SAMPLING_DEFAULTS_FILE = SHARED / "wire" / "sampling_params.json"
+# The folder of the data, and the name of a file.
+Named = tuple[Path, str]
+FILES: list[Named] = [
+    (folder / "render", path.stem)
+    for folder in FOLDERS
+    for path in sorted((folder / "render").glob("*.jsonl"))
+]
+SAMPLING_DEFAULTS_FILE = OWN / "sampling_params.json"
 # Internals of the reference.
 INTERNAL = {"output_kind", "skip_clone", "skip_reading_prefix_cache"}
 # Names of the reference's own types in the path of a parameter.
 TYPE_NAME = re.compile(r"\.[A-Z]\w+")
-
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no ../shared beside the repository")
 
 
 def client(model: str, flags: list[str]) -> httpx.AsyncClient:
     """A client of the application that `dragoman launch render` would serve."""
     parser = argparse.ArgumentParser()
     launch.add_parser(parser.add_subparsers())
-    path = str(SHARED / "models" / model)
-    options = parser.parse_args(["launch", "render", path, "--served-model-name", "m", *flags])
+    options = parser.parse_args(["launch", "render", model, "--served-model-name", "m", *flags])
     app = build_app(load_services(server_options(options, "render", exposed=True)))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test", timeout=60)  # type: ignore[arg-type]
 
@@ -125,12 +127,13 @@ def differing(ours: Any, expected: Any, path: str) -> list[str]:
     return [] if ours == expected else [f"{path}: {str(ours)[:200]}, expected {str(expected)[:200]}"]
 
 
-async def run(name: str) -> list[str]:
+async def run(named: Named) -> list[str]:
     """The faults in the answers to the cases of a file."""
-    cases = json_lines(FOLDER / f"{name}.jsonl")
+    folder, name = named
+    cases = json_lines(folder / f"{name}.jsonl")
     differences = Differences("render")
     faults = []
-    async with client(name.split("__")[0], cases[0]["flags"]) as http:
+    async with client(model_path(folder, name.split("__")[0]), cases[0]["flags"]) as http:
         for case in cases:
             response = await ask(http, case)
             try:
@@ -138,7 +141,7 @@ async def run(name: str) -> list[str]:
             except ValueError:
                 body = response.text
             fault = compare(case, response.status_code, body)
-            listed = differences.reason(name, case["name"])
+            listed = differences.reason(case_id(named), case["name"])
             if fault and not listed:
                 faults.append(f"{case['name']}: {fault}")
             if listed and not fault:
@@ -146,12 +149,7 @@ async def run(name: str) -> list[str]:
     return faults
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_answers_equal_the_reference(name: str) -> None:
-    faults = asyncio.run(run(name))
+@pytest.mark.parametrize("named", FILES, ids=case_id)
+def test_answers_equal_the_reference(named: Named) -> None:
+    faults = asyncio.run(run(named))
     assert not faults, f"{len(faults)} faults\n" + "\n".join(faults)
-
-
-def test_there_are_cases() -> None:
-    assert len(FILES) >= 14
-    assert all(Path(FOLDER / f"{name}.jsonl").stat().st_size for name in FILES)

@@ -1,45 +1,50 @@
-"""`shared/conformance/templates`: real chat templates and one-expression cases, with what transformers prints."""
+"""Chat templates and one-expression cases, with what transformers prints."""
 
 from __future__ import annotations
 
 import json
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dragoman import ChatTemplate
-from tests.conformance.data import SHARED, json_lines
+from tests.conformance.data import FOLDERS, SHARED, case_id, json_lines
 
-FOLDER = SHARED / "conformance" / "templates"
-TEMPLATES = sorted(path.stem for path in (FOLDER / "templates").glob("*.jinja"))
-CATEGORIES = sorted(path.stem for path in (FOLDER / "micro").glob("*.json"))
+# The folder with the data and the name of the template, or of the category of expressions.
+Named = tuple[Path, str]
+TEMPLATES: list[Named] = [
+    (folder / "templates", path.stem)
+    for folder in FOLDERS
+    for path in sorted((folder / "templates" / "templates").glob("*.jinja"))
+]
+CATEGORIES = sorted((SHARED / "conformance" / "templates" / "micro").glob("*.json"))
 NOW = datetime(2026, 1, 15, 12)
-
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no ../shared beside the repository")
 
 
 @cache
-def special_tokens() -> dict[str, dict[str, Any]]:
+def special_tokens(folder: Path) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = json.loads(
-        (FOLDER / "special_tokens.json").read_text(encoding="utf-8")
+        (folder / "special_tokens.json").read_text(encoding="utf-8")
     )
     return found
 
 
 @cache
-def payloads() -> dict[str, bytes]:
+def payloads(folder: Path) -> dict[str, bytes]:
     """The conversations as the bytes that stand in the file: their numbers keep their text."""
     found = {}
-    for line in (FOLDER / "conversations.jsonl").read_bytes().splitlines():
+    for line in (folder / "conversations.jsonl").read_bytes().splitlines():
         found[json.loads(line)["name"]] = line.split(b'"input":', 1)[1].rstrip()[:-1]
     return found
 
 
-def template(name: str) -> ChatTemplate:
-    source = (FOLDER / "templates" / f"{name}.jinja").read_bytes().decode()
-    return ChatTemplate(source, special_tokens=special_tokens()[name]["special_tokens"])
+def template(named: Named) -> ChatTemplate:
+    folder, name = named
+    source = (folder / "templates" / f"{name}.jinja").read_bytes().decode()
+    return ChatTemplate(source, special_tokens=special_tokens(folder)[name]["special_tokens"])
 
 
 def outcome(chat_template: ChatTemplate, payload: bytes) -> dict[str, Any]:
@@ -71,28 +76,29 @@ def fault(ours: dict[str, Any], expected: dict[str, Any]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_template_prints_what_transformers_prints(name: str) -> None:
-    chat_template = template(name)
-    cases = json_lines(FOLDER / "expected" / f"{name}.jsonl")
+@pytest.mark.parametrize("named", TEMPLATES, ids=case_id)
+def test_template_prints_what_transformers_prints(named: Named) -> None:
+    chat_template = template(named)
+    folder, name = named
+    cases = json_lines(folder / "expected" / f"{name}.jsonl")
     found = {}
     for case in cases:
         conversation = case.get("conversation") or case["name"]
-        found[conversation] = fault(outcome(chat_template, payloads()[conversation]), case)
+        found[conversation] = fault(outcome(chat_template, payloads(folder)[conversation]), case)
     faults = [f"{name}: {text}" for name, text in found.items() if text]
-    assert len(found) == 56
+    assert found.keys() == payloads(folder).keys()
     assert not faults, f"{len(faults)} of {len(cases)}\n" + "\n".join(faults)
 
 
 def test_the_built_in_engine_renders_nearly_all() -> None:
     """A template that it gets wrong is rendered by jinja2."""
-    slow = [name for name in TEMPLATES if template(name).engine != "minijinja"]
+    slow = [named[1] for named in TEMPLATES if template(named).engine != "minijinja"]
     assert len(slow) <= 2, slow
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
-def test_expressions(category: str) -> None:
-    cases = json.loads((FOLDER / "micro" / f"{category}.json").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("category", CATEGORIES, ids=lambda path: path.stem)
+def test_expressions(category: Path) -> None:
+    cases = json.loads(category.read_text(encoding="utf-8"))
     faults = []
     for case in cases:
         if case.get("nondeterministic") or has_address(case):

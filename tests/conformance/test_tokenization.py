@@ -1,4 +1,4 @@
-"""`shared/conformance/tokenization`: ids, offsets, decodes and assistant masks, through the public API."""
+"""Ids, offsets, decodes and assistant masks, through the public API."""
 
 from __future__ import annotations
 
@@ -6,26 +6,31 @@ import json
 import re
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dragoman import ChatTemplate, Renderer, Tokenizer
 from dragoman.hub import resolve
-from tests.conformance.data import SHARED, json_lines
+from tests.conformance.data import FOLDERS, SHARED, case_id, json_lines, model_path
 
 FOLDER = SHARED / "conformance" / "tokenization"
 TEMPLATES = SHARED / "conformance" / "templates"
 RECORDED = datetime(2026, 11, 29)
 """The day when the masks were recorded, which some templates print."""
-MODELS = ["deepseek", "gemma3", "llama3", "qwen3", "smollm2"]
-
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no ../shared beside the repository")
+MODELS = [
+    (folder / "tokenization", model)
+    for folder in FOLDERS
+    for model in ("deepseek", "gemma3", "llama3", "qwen3", "smollm2")
+    if (folder / "tokenization" / f"{model}.jsonl").is_file()
+]
+needs_shared = pytest.mark.skipif(not FOLDER.is_dir(), reason="no ../shared beside the repository")
 
 
 @cache
 def tokenizer(model: str) -> Tokenizer:
-    return Tokenizer.from_file(str(SHARED / "models" / model / "tokenizer.json"))
+    return Tokenizer.from_file(str(resolve(model, weights=False).tokenizer_json))
 
 
 @cache
@@ -37,10 +42,11 @@ def source(template: str) -> str:
     return (TEMPLATES / "templates" / f"{template}.jinja").read_bytes().decode()
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_ids_offsets_and_decodes(model: str) -> None:
+@pytest.mark.parametrize("named", MODELS, ids=case_id)
+def test_ids_offsets_and_decodes(named: tuple[Path, str]) -> None:
+    folder, model = named[0], model_path(*named)
     faults = []
-    for case in json_lines(FOLDER / f"{model}.jsonl"):
+    for case in json_lines(folder / f"{named[1]}.jsonl"):
         encoding = tokenizer(model).encode(case["text"])
         ours = {
             "ids": encoding.ids.tolist(),
@@ -80,6 +86,7 @@ def mask_cases(*, tools: bool) -> list[dict[str, Any]]:
     return [case for case in cases if bool(conversations()[case["conversation"]]["tools"]) == tools]
 
 
+@needs_shared
 def test_masks_of_the_render_endpoint() -> None:
     cases = mask_cases(tools=False)
     assert len(cases) >= 135
@@ -89,6 +96,7 @@ def test_masks_of_the_render_endpoint() -> None:
         assert answer["assistant_tokens_mask"] == case["assistant_tokens_mask"], case["conversation"]
 
 
+@needs_shared
 def test_masks_under_truncation() -> None:
     for case in mask_cases(tools=False)[:30]:
         core = renderer(case["template"], case["model"])
@@ -100,6 +108,7 @@ def test_masks_under_truncation() -> None:
         assert right["assistant_tokens_mask"] == expected[:kept]
 
 
+@needs_shared
 def test_masks_put_together_by_hand() -> None:
     """With tools, which the endpoint writes out in full before a template sees them."""
     cases = mask_cases(tools=True)
@@ -109,12 +118,13 @@ def test_masks_put_together_by_hand() -> None:
         template = ChatTemplate(dated(case["template"]), files.special_tokens, engine="minijinja")
         payload = json.dumps(conversations()[case["conversation"]]).encode()
         rendered = template.render_json(payload)
-        encoding = tokenizer(case["model"]).encode(rendered.text)
+        encoding = tokenizer(str(SHARED / "models" / case["model"])).encode(rendered.text)
         assert encoding.ids.tolist() == case["token_ids"], case["template"]
         mask = encoding.assistant_mask(rendered.assistant_spans)
         assert mask.tolist() == case["assistant_tokens_mask"], case["template"]
 
 
+@needs_shared
 def test_no_mask_without_generation_blocks() -> None:
     core = Renderer.from_model(str(SHARED / "models" / "qwen3"))
     request = {"messages": [{"role": "user", "content": "Hi"}]}

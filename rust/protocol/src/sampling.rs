@@ -290,15 +290,18 @@ fn integers_of(items: &[Json<'_>], path: &str) -> Result<Vec<i64>> {
 /// `logit_bias`: ids, written as strings, to biases.
 ///
 /// # Errors
-/// A validation error for a key that is no integer or a value that is no number.
+/// A bad-request error for keys that are no integers, a validation error for a value that is no number.
 pub fn logit_bias(from: &Fields<'_, '_>, key: &str) -> Result<Option<BTreeMap<i64, f64>>> {
     let Some(Json::Object(members)) = from.object(key)?.map(|found| found.value()) else { return Ok(None) };
     let path = from.path(key);
     let mut biases = BTreeMap::new();
-    for (id, bias) in members.iter() {
-        let at = join(&path, &json::clip(id));
-        let id = fields::integer(&Json::Str(id.as_ref().into()), &at)?;
-        biases.insert(id, fields::number(bias, &at)?);
+    for (key, bias) in members.iter() {
+        let bias = fields::number(bias, &join(&path, &json::clip(key)))?;
+        let Ok(id) = key.trim().parse() else {
+            let message = format!("{path} has the key `{}`, which is no token id", json::clip(key));
+            return Err(Error::bad_parameter(&path, message));
+        };
+        biases.insert(id, bias);
     }
     Ok(Some(biases))
 }

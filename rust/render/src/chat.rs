@@ -87,7 +87,10 @@ impl Renderer {
             sampling_params.prompt_logprobs = Some(request.top_logprobs.unwrap_or(0));
         }
         // A parser matches control tokens: an engine that writes text must not drop them.
-        if self.config.tool_call_parser.is_some() || self.config.reasoning_parser.is_some() {
+        let parses_calls = self.config.tool_call_parser.is_some()
+            && request.tools.is_some()
+            && request.tool_choice != ToolChoice::None;
+        if parses_calls || self.config.reasoning_parser.is_some() {
             sampling_params.skip_special_tokens = false;
         }
         if sampling_params.structured_outputs.is_none() {

@@ -20,8 +20,7 @@ pub struct Form<'m> {
 /// The conversation as a list of template messages.
 ///
 /// # Errors
-/// A bad-request error for an empty conversation, for content that cannot be used and for tool-call
-/// arguments that are no JSON object.
+/// A bad-request error for an empty conversation and for content that cannot be used.
 pub fn conversation<'a>(messages: &[Json<'a>], form: &Form<'_>) -> Result<Json<'a>> {
     if messages.is_empty() {
         return Err(Error::bad_request("a chat needs at least one message, and messages is empty"));
@@ -46,8 +45,7 @@ fn one<'a>(source: &Json<'a>, index: usize, form: &Form<'_>) -> Result<Json<'a>>
         if let Some(Json::Array(calls)) = json::get(source, "tool_calls")
             && !calls.is_empty()
         {
-            let calls = calls.iter().enumerate().map(|(place, call)| tool_call(call, index, place));
-            entry.push(("tool_calls".into(), json::array(calls.collect::<Result<_>>()?)));
+            entry.push(("tool_calls".into(), json::array(calls.iter().map(tool_call).collect())));
         }
         let reasoning =
             json::get_some(source, "reasoning").or_else(|| json::get_some(source, "reasoning_content"));
@@ -68,26 +66,21 @@ fn one<'a>(source: &Json<'a>, index: usize, form: &Form<'_>) -> Result<Json<'a>>
 }
 
 /// A call of the history, its arguments parsed: templates walk them as a mapping.
-fn tool_call<'a>(call: &Json<'a>, index: usize, place: usize) -> Result<Json<'a>> {
+///
+/// What is no JSON object stands for no arguments, as in vLLM: an agent sends a call that was cut or malformed again
+/// with every later turn, and refusing it would end the session for good.
+fn tool_call<'a>(call: &Json<'a>) -> Json<'a> {
     let (Json::Object(members), Some(function)) = (call, json::get(call, "function")) else {
-        return Ok(call.clone());
+        return call.clone();
     };
+    let Json::Object(fields) = function else { return call.clone() };
     let arguments = match json::get(function, "arguments") {
-        None | Some(Json::Null) => json::object(Vec::new()),
-        Some(Json::Str(text)) if text.trim().is_empty() => json::object(Vec::new()),
-        Some(Json::Str(text)) => Json::parse(text.as_bytes(), true)
-            .map_err(|error| {
-                let at = format!("messages.{index}.tool_calls.{place}.function.arguments");
-                Error::bad_request(format!("{at} is not JSON: {} at byte {}", error.error_type, error.index))
-            })?
-            .into_static(),
-        Some(other) => other.clone(),
+        Some(Json::Str(text)) => Json::parse(text.as_bytes(), true).map(Json::into_static).ok(),
+        other => other.cloned(),
     };
-    // Valid JSON that is no object stands for no arguments: templates walk a mapping.
-    let arguments = if matches!(arguments, Json::Object(_)) { arguments } else { json::object(Vec::new()) };
-    let Json::Object(function) = function else { return Ok(call.clone()) };
-    let function = replaced(function, "arguments", arguments);
-    Ok(replaced(members, "function", function))
+    let arguments = arguments.filter(|value| matches!(value, Json::Object(_)));
+    let arguments = arguments.unwrap_or_else(|| json::object(Vec::new()));
+    replaced(members, "function", replaced(fields, "arguments", arguments))
 }
 
 /// The members of an object with one value replaced.

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 fn shared() -> Option<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let required = std::env::var("DRAGOMAN_REQUIRE_SHARED").is_ok_and(|value| value == "1");
+    assert!(folder.is_dir() || !required, "DRAGOMAN_REQUIRE_SHARED is 1, and there is no ../shared");
     folder.is_dir().then_some(folder)
 }
 

@@ -19,10 +19,13 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The shared data beside the repository, where it is there.
+/// The shared data beside the repository, where it is there; it must be where `DRAGOMAN_REQUIRE_SHARED` is 1.
 pub fn shared() -> Option<PathBuf> {
     let path = root().join("../shared");
-    path.join("conformance").is_dir().then_some(path)
+    let found = path.join("conformance").is_dir();
+    let required = std::env::var("DRAGOMAN_REQUIRE_SHARED").is_ok_and(|value| value == "1");
+    assert!(found || !required, "DRAGOMAN_REQUIRE_SHARED is 1, and there is no ../shared");
+    found.then_some(path)
 }
 
 /// The cases of a file.

@@ -15,6 +15,8 @@ pub fn corpus() -> Option<PathBuf> {
     if path.is_dir() {
         return Some(path);
     }
+    let required = std::env::var("DRAGOMAN_REQUIRE_SHARED").is_ok_and(|value| value == "1");
+    assert!(!required, "DRAGOMAN_REQUIRE_SHARED is 1, and there is no {}", path.display());
     println!("skipped: no corpus at {}", path.display());
     None
 }
