@@ -12,13 +12,18 @@ struct Node {
     /// The nodes one byte further, by that byte, in its order.
     children: Vec<(u8, u32)>,
     link: u32,
+    /// One of the strings that begin with the node's text.
+    string: u32,
     /// Bytes of the node's text.
     depth: u32,
+    /// The longest end of the node's text with which a longer string begins, as a node.
+    open: u32,
     /// The first of the strings that end with the node's text.
     ends: Option<u32>,
 }
 
-const ROOT: u32 = 0;
+/// The node of the empty text.
+pub const ROOT: u32 = 0;
 
 impl Default for Automaton {
     fn default() -> Self {
@@ -34,18 +39,12 @@ impl Automaton {
         for (index, string) in (0..).zip(strings) {
             let mut node = ROOT;
             for &byte in string {
-                node = automaton.child(node, byte).unwrap_or_else(|| automaton.grow(node, byte));
+                node = automaton.child(node, byte).unwrap_or_else(|| automaton.grow(node, byte, index));
             }
             automaton.at_mut(node).ends.get_or_insert(index);
         }
         automaton.link();
         automaton
-    }
-
-    /// The node of a text that one of the strings begins with; of another, the node of its longest end that is one.
-    #[must_use]
-    pub fn node(&self, text: &[u8]) -> u32 {
-        text.iter().fold(ROOT, |node, &byte| self.step(node, byte))
     }
 
     /// The node behind one more byte.
@@ -66,13 +65,16 @@ impl Automaton {
         self.at(node).ends
     }
 
-    /// Bytes at the end of the text with which a string begins that is longer.
+    /// The longest end of a node's text with which a longer string begins.
     #[must_use]
-    pub fn undecided(&self, mut node: u32) -> usize {
-        while self.at(node).children.is_empty() && node != ROOT {
-            node = self.at(node).link;
-        }
-        self.at(node).depth as usize
+    pub fn open(&self, node: u32) -> u32 {
+        self.at(node).open
+    }
+
+    /// A node's text: that of the string at the first number, up to the second, in bytes. None: there is no such node.
+    #[must_use]
+    pub fn text(&self, node: u32) -> Option<(u32, usize)> {
+        self.nodes.get(node as usize).map(|node| (node.string, node.depth as usize))
     }
 
     fn at(&self, node: u32) -> &Node {
@@ -88,9 +90,9 @@ impl Automaton {
         children.binary_search_by_key(&byte, |child| child.0).ok().map(|at| children[at].1)
     }
 
-    fn grow(&mut self, node: u32, byte: u8) -> u32 {
+    fn grow(&mut self, node: u32, byte: u8, string: u32) -> u32 {
         let new = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        self.nodes.push(Node { depth: self.at(node).depth + 1, ..Node::default() });
+        self.nodes.push(Node { depth: self.at(node).depth + 1, string, ..Node::default() });
         let children = &mut self.at_mut(node).children;
         let at = children.partition_point(|child| child.0 < byte);
         children.insert(at, (byte, new));
@@ -107,8 +109,10 @@ impl Automaton {
             for (byte, child) in children.clone() {
                 let target = if node == ROOT { ROOT } else { self.step(link, byte) };
                 let inherited = self.at(target).ends;
+                let open_of_target = self.at(target).open;
                 let child_node = self.at_mut(child);
                 child_node.link = target;
+                child_node.open = if child_node.children.is_empty() { open_of_target } else { child };
                 child_node.ends = match (child_node.ends, inherited) {
                     (Some(own), Some(other)) => Some(own.min(other)),
                     (own, other) => own.or(other),

@@ -96,26 +96,34 @@ impl Pipeline<'_> {
             }
             _ => None,
         };
-        let mut rest = ids;
-        while let Some((&id, after)) = rest.split_first() {
+        let mut at = 0;
+        // Where the next stop token that is no special token stands: looked for once for each.
+        let mut stop_at = 0;
+        while let Some(&id) = ids.get(at) {
             if choice.plain.stopped.is_some() {
                 break;
             }
             if let Some(held) = choice.plain.held_id.take() {
                 run.token(choice, held);
             }
-            let texts = &rest[..self.texts(rest, named)];
-            let read = self.detokenizer.push_ordinary(&mut choice.plain.detok, texts, &mut run.text);
-            if read > 0 {
-                step.shown.resize(step.shown.len() + read, true);
-                let tokens = u32::try_from(read).unwrap_or(u32::MAX);
-                choice.plain.tokens = choice.plain.tokens.saturating_add(tokens);
-                rest = &rest[read..];
-                continue;
+            if !self.options.settles_each_token() {
+                if stop_at <= at {
+                    stop_at = at + self.before_stop(&ids[at..], named);
+                }
+                let read =
+                    self.detokenizer.push_ordinary(&mut choice.plain.detok, &ids[at..stop_at], &mut run.text);
+                if read > 0 {
+                    step.shown.resize(step.shown.len() + read, true);
+                    let tokens = u32::try_from(read).unwrap_or(u32::MAX);
+                    choice.plain.tokens = choice.plain.tokens.saturating_add(tokens);
+                    at += read;
+                    continue;
+                }
             }
+            at += 1;
             step.shown.push(self.is_shown(choice));
             choice.plain.tokens = choice.plain.tokens.saturating_add(1);
-            let last_named = named == Some(id) && after.is_empty();
+            let last_named = named == Some(id) && at == ids.len();
             if !self.options.include_stop && (last_named || self.options.stop_ids.contains(&id)) {
                 run.flush_text(choice);
                 choice.plain.held_id = Some(id);
@@ -123,7 +131,6 @@ impl Pipeline<'_> {
                 run.token(choice, id);
             }
             run.note_stop(choice);
-            rest = after;
         }
         step.shown.resize(ids.len(), false);
         run.flush_text(choice);
@@ -153,16 +160,11 @@ impl Pipeline<'_> {
         step
     }
 
-    /// How many of the ids, from the first on, are text or special tokens and nothing else, so that they can be read
-    /// at once.
-    fn texts(&self, ids: &[u32], named: Option<u32>) -> usize {
-        if self.options.settles_each_token() {
-            return 0;
-        }
+    /// How many ids stand before the first stop token. Special tokens, as most stop tokens are, end a run of text anyway.
+    fn before_stop(&self, ids: &[u32], named: Option<u32>) -> usize {
         let vocabulary = self.detokenizer.vocabulary();
-        // Special tokens, as most stop tokens are, end a run anyway.
-        let stops = self.options.stop_ids.iter().chain(&named).filter(|&&id| !vocabulary.is_special(id));
-        stops.filter_map(|stop| ids.iter().position(|id| id == stop)).min().unwrap_or(ids.len())
+        let ends = |id: u32| named == Some(id) || self.options.stop_ids.contains(&id);
+        ids.iter().position(|&id| ends(id) && !vocabulary.is_special(id)).unwrap_or(ids.len())
     }
 
     /// Settles the finish reason.
@@ -366,6 +368,9 @@ impl Choice {
     pub fn load(options: &Options, bytes: &[u8]) -> Option<Self> {
         let ((plain, reasoning, tool), rest) =
             postcard::take_from_bytes::<(Plain, Vec<u8>, Vec<u8>)>(bytes).ok()?;
+        if !options.stops.is_valid(&plain.stop) {
+            return None;
+        }
         let reasoning = match &options.reasoning {
             Some(parser) => Some(parser.load(&reasoning)?),
             None => None,

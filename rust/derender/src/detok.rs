@@ -16,6 +16,8 @@ const SEED: usize = 6;
 
 /// Room that is made for the text of an id: most languages need less.
 const BYTES_PER_ID: usize = 5;
+/// Ids that room is made for at once: special tokens may end each run of text early.
+const MOST_IDS: usize = 4096;
 
 /// Turns ids into text.
 #[derive(Clone)]
@@ -121,7 +123,7 @@ impl Detokenizer {
             return count;
         }
         let mut bytes = std::mem::take(&mut state.pending);
-        bytes.reserve(ids.len().saturating_mul(BYTES_PER_ID));
+        bytes.reserve(ids.len().min(MOST_IDS).saturating_mul(BYTES_PER_ID));
         let count = self.vocabulary.append_ordinary(ids, &mut bytes);
         match String::from_utf8(bytes) {
             Ok(more) if text.is_empty() => *text = more,

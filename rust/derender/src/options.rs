@@ -1,5 +1,6 @@
 //! What the client's request says about the answer.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dragoman_protocol::generation::Generation;
@@ -33,7 +34,7 @@ pub struct Options {
     pub context: Context,
     pub stops: Stops,
     /// Ids that end a generation and are no part of its text.
-    pub stop_ids: Vec<u32>,
+    pub stop_ids: BTreeSet<u32>,
     pub include_stop: bool,
     pub min_tokens: u32,
     pub skip_special_tokens: bool,
@@ -56,7 +57,7 @@ impl Options {
             unused: None,
             context: Context::default(),
             stops: Stops::default(),
-            stop_ids: config.eos_token_ids.clone(),
+            stop_ids: config.eos_token_ids.iter().copied().collect(),
             include_stop: false,
             min_tokens: 0,
             skip_special_tokens: true,
@@ -175,8 +176,8 @@ impl Options {
     }
 }
 
-fn stop_ids(named: &[i64], ignore_eos: bool, config: &ServingConfig) -> Vec<u32> {
-    let mut ids: Vec<u32> = named.iter().filter_map(|&id| u32::try_from(id).ok()).collect();
+fn stop_ids(named: &[i64], ignore_eos: bool, config: &ServingConfig) -> BTreeSet<u32> {
+    let mut ids: BTreeSet<u32> = named.iter().filter_map(|&id| u32::try_from(id).ok()).collect();
     if !ignore_eos {
         ids.extend(&config.eos_token_ids);
     }

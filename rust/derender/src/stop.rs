@@ -18,10 +18,10 @@ pub struct Stops {
 /// Text that is held back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// The longest end of the text so far with which a stop string begins.
-    held: String,
-    /// Bytes of the held text in which no stop string may end: they came before `min_tokens` tokens.
-    exempt: usize,
+    /// The longest end of the text so far with which a stop string begins, as a node of the automaton.
+    held: u32,
+    /// Bytes of the held text in which no stop string may end: they were generated before `min_tokens` tokens.
+    exempt: u32,
 }
 
 impl Stops {
@@ -58,34 +58,57 @@ impl Stops {
             out.push_str(text);
             return None;
         }
-        let mut node = self.automaton.node(state.held.as_bytes());
-        let decided = state.held.len();
-        state.held.push_str(text);
-        if exempt {
-            state.exempt = state.held.len();
-        }
+        let held = self.held(state);
+        let exempt = if exempt { held.len() + text.len() } else { state.exempt as usize };
+        let mut node = state.held;
         for (at, &byte) in text.as_bytes().iter().enumerate() {
             node = self.automaton.step(node, byte);
-            let end = decided + at + 1;
-            if let Some(index) = self.automaton.ends(node).filter(|_| end > state.exempt) {
+            let end = held.len() + at + 1;
+            if let Some(index) = self.automaton.ends(node).filter(|_| end > exempt) {
                 let length = self.string(index).map_or(0, str::len);
-                out.push_str(&state.held[..if self.include { end } else { end - length }]);
+                release(held, text, if self.include { end } else { end - length }, out);
                 *state = State::default();
                 return Some(index);
             }
         }
-        let undecided = state.held.len() - self.automaton.undecided(node);
-        out.push_str(&state.held[..undecided]);
-        state.held.drain(..undecided);
-        state.exempt = state.exempt.saturating_sub(undecided);
+        let open = self.automaton.open(node);
+        let decided = held.len() + text.len() - self.text(open).len();
+        release(held, text, decided, out);
+        *state =
+            State { held: open, exempt: u32::try_from(exempt.saturating_sub(decided)).unwrap_or(u32::MAX) };
         None
+    }
+
+    /// Whether a state that a client carried is one of these stop strings.
+    #[must_use]
+    pub fn is_valid(&self, state: &State) -> bool {
+        let held = self.held(state).len();
+        // At the end of a character, where text is cut, and not where the string is complete.
+        let known = self.automaton.text(state.held).is_some_and(|(_, depth)| depth == held);
+        known && self.automaton.open(state.held) == state.held && state.exempt as usize <= held
+    }
+
+    fn held(&self, state: &State) -> &str {
+        self.text(state.held)
+    }
+
+    fn text(&self, node: u32) -> &str {
+        let text = self.automaton.text(node).and_then(|(index, length)| self.string(index)?.get(..length));
+        text.unwrap_or_default()
     }
 
     /// Appends what is held: nothing can follow that would make it a stop string.
     pub fn flush(&self, state: &mut State, out: &mut String) {
-        out.push_str(&state.held);
+        out.push_str(self.held(state));
         *state = State::default();
     }
+}
+
+/// Appends the first `count` bytes of `held` and `text` together.
+fn release(held: &str, text: &str, count: usize, out: &mut String) {
+    let (first, second) = (count.min(held.len()), count.saturating_sub(held.len()));
+    out.push_str(&held[..first]);
+    out.push_str(&text[..second]);
 }
 
 #[cfg(test)]
