@@ -45,20 +45,24 @@ impl Derenderer {
     pub fn new(tokenizer: Arc<Tokenizer>, config: Arc<ServingConfig>) -> std::result::Result<Self, Error> {
         let vocabulary = Arc::new(Vocabulary::new(&tokenizer));
         let build = Build { tokenizer: &tokenizer, vocabulary: &vocabulary };
+        let tool = match config.tool_call_parser.as_deref() {
+            Some(name) => {
+                Some(tool::build(name, build).ok_or_else(|| Error::unknown("tool-call", name, tool::NAMES))?)
+            }
+            None => None,
+        };
+        let openers = tool.as_ref().map(|tool| tool.openers()).unwrap_or_default();
+        let reasoning = |calls: &[&'static str]| match config.reasoning_parser.as_deref() {
+            Some(name) => match reasoning::build(name, calls, build) {
+                Some(parser) => Ok(Some(parser)),
+                None => Err(Error::unknown("reasoning", name, reasoning::NAMES)),
+            },
+            None => Ok(None),
+        };
         let parsers = Parsers {
-            reasoning: match config.reasoning_parser.as_deref() {
-                Some(name) => Some(
-                    reasoning::build(name, build)
-                        .ok_or_else(|| Error::unknown("reasoning", name, reasoning::NAMES))?,
-                ),
-                None => None,
-            },
-            tool: match config.tool_call_parser.as_deref() {
-                Some(name) => Some(
-                    tool::build(name, build).ok_or_else(|| Error::unknown("tool-call", name, tool::NAMES))?,
-                ),
-                None => None,
-            },
+            reasoning: reasoning(&[])?,
+            reasoning_before_calls: reasoning(&openers)?,
+            tool,
             auto: config.enable_auto_tool_choice,
         };
         let mut hasher = SipHasher24::new();

@@ -9,6 +9,7 @@
 //!
 //! How to add a parser is written in [`tool`] and [`reasoning`].
 
+mod arguments;
 pub mod auto;
 mod automaton;
 mod chat;

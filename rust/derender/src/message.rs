@@ -3,6 +3,7 @@
 use dragoman_protocol::text::Text;
 use serde::{Deserialize, Serialize};
 
+use crate::arguments;
 use crate::parse::{Event, Events};
 
 /// White space before and between calls that is held back; more of it is content.
@@ -21,6 +22,8 @@ pub struct State {
     pub complete: u32,
     /// Whether calls after the first are dropped and one is under way.
     dropping: bool,
+    /// The arguments of the call under way.
+    arguments: arguments::State,
 }
 
 /// What is new in a message. A whole message is one delta.
@@ -63,6 +66,7 @@ impl Assembler<'_> {
                     if state.dropping {
                         continue;
                     }
+                    Self::end_arguments(state, false, delta);
                     state.blanks.clear();
                     state.has_text = false;
                     let id = id.unwrap_or_else(|| (self.call_id)(state.calls));
@@ -71,28 +75,49 @@ impl Assembler<'_> {
                         start: Some((id, name)),
                         arguments: String::new(),
                     });
-                    state.calls += 1;
+                    state.calls = state.calls.saturating_add(1);
                 }
                 Event::ToolCallArguments(_) | Event::ToolCallEnd if state.dropping => {}
-                Event::ToolCallEnd => state.complete += 1,
+                Event::ToolCallEnd => {
+                    Self::end_arguments(state, true, delta);
+                    state.complete = state.complete.saturating_add(1);
+                }
                 // White space before a call is no text, though nothing of the call is told.
                 Event::ToolCallCut => state.blanks.clear(),
+                Event::ToolCallArguments(text) if state.arguments == arguments::State::Verbatim => {
+                    Self::push_arguments(state, text, delta);
+                }
                 Event::ToolCallArguments(text) => {
-                    let index = state.calls.saturating_sub(1);
-                    match delta.calls.last_mut() {
-                        Some(call) if call.index == index && call.arguments.is_empty() => {
-                            call.arguments = text;
-                        }
-                        Some(call) if call.index == index => call.arguments.push_str(&text),
-                        _ => delta.calls.push(CallDelta { index, start: None, arguments: text }),
-                    }
+                    let mut decided = String::new();
+                    state.arguments.push(&text, &mut decided);
+                    Self::push_arguments(state, decided, delta);
                 }
             }
         }
     }
 
+    fn push_arguments(state: &State, text: String, delta: &mut Delta) {
+        if text.is_empty() {
+            return;
+        }
+        let index = state.calls.saturating_sub(1);
+        match delta.calls.last_mut() {
+            Some(call) if call.index == index && call.arguments.is_empty() => call.arguments = text,
+            Some(call) if call.index == index => call.arguments.push_str(&text),
+            _ => delta.calls.push(CallDelta { index, start: None, arguments: text }),
+        }
+    }
+
+    /// The call under way is complete, or was cut.
+    fn end_arguments(state: &mut State, complete: bool, delta: &mut Delta) {
+        let mut held = String::new();
+        state.arguments.finish(complete, &mut held);
+        Self::push_arguments(state, held, delta);
+    }
+
     /// The message ends: held white space goes out unless it stood around calls.
     pub fn finish(state: &mut State, delta: &mut Delta) {
+        Self::end_arguments(state, false, delta);
         let blanks = std::mem::take(&mut state.blanks);
         if state.calls == 0 {
             delta.content.push_str(&blanks);

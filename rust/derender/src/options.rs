@@ -19,6 +19,8 @@ use crate::tool::{AnyToolParser, Forced, Form};
 #[derive(Clone, Default)]
 pub struct Parsers {
     pub reasoning: Option<Arc<dyn AnyReasoningParser>>,
+    /// The same, where calls are looked for: their openers end a thought.
+    pub reasoning_before_calls: Option<Arc<dyn AnyReasoningParser>>,
     pub tool: Option<Arc<dyn AnyToolParser>>,
     /// `--enable-auto-tool-choice`.
     pub auto: bool,
@@ -88,8 +90,9 @@ impl Options {
             ToolChoice::Required => native.map(|native| forced(native, Form::Required, build)),
             ToolChoice::Named(name) => native.map(|native| forced(native, Form::Named(name.clone()), build)),
         };
+        let reasoning = if tool.is_some() { &parsers.reasoning_before_calls } else { &parsers.reasoning };
         Ok(Self {
-            reasoning: parsers.reasoning.clone(),
+            reasoning: reasoning.clone(),
             unused: parsers.tool.clone().filter(|_| tool.is_none()),
             tool,
             context: context(&chat, config),

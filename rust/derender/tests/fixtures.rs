@@ -301,6 +301,6 @@ fn every_registered_name_builds_and_no_other() {
     let vocabulary = dragoman_tokenizer::Vocabulary::new(&tokenizer);
     let build = dragoman_derender::parse::Build { tokenizer: &tokenizer, vocabulary: &vocabulary };
     assert!(tool::NAMES.iter().all(|name| tool::build(name, build).is_some()));
-    assert!(reasoning::NAMES.iter().all(|name| reasoning::build(name, build).is_some()));
+    assert!(reasoning::NAMES.iter().all(|name| reasoning::build(name, &[], build).is_some()));
     assert!(tool::build("no-such-parser", build).is_none());
 }

@@ -33,6 +33,8 @@ enum Expect {
         word: u8,
         at: u8,
     },
+    /// Behind a comma, which stays out where the list or object ends.
+    Comma,
     Done,
 }
 
@@ -49,7 +51,10 @@ enum Number {
     ExponentDigits,
 }
 
-const WORDS: [&[u8]; 3] = [b"true", b"false", b"null"];
+/// JSON's words, and Python's behind them in the same order.
+const WORDS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
+/// Blanks that are held behind a comma. With more of them the comma counts, whatever follows.
+const MAX_BLANKS: usize = 64;
 
 /// How far a scan got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +74,8 @@ pub struct Scanner {
     depth: u16,
     /// One bit for each level: set for an object.
     objects: Vec<u8>,
+    /// A comma and the blanks behind it, or a part of a word of Python's.
+    held: String,
 }
 
 impl Scanner {
@@ -76,7 +83,7 @@ impl Scanner {
     ///
     /// What JSON forbids inside strings, models write and has one meaning comes out as JSON: control characters as their
     /// escapes; of escapes that there are none of, `\'` as the quote, and any other with its backslash doubled, as regular
-    /// expressions and paths mean it.
+    /// expressions and paths mean it. So do `True`, `False` and `None`, and a comma in front of a closing bracket goes.
     pub fn scan(&mut self, text: &str, out: &mut String) -> (usize, Progress) {
         let bytes = text.as_bytes();
         let (mut at, mut copied) = (0, 0);
@@ -91,13 +98,24 @@ impl Scanner {
             match self.step(byte) {
                 Step::Taken => at += 1,
                 Step::Again => {}
+                Step::Held => {
+                    out.push_str(&text[copied..at]);
+                    self.held.push(char::from(byte));
+                    at += 1;
+                    copied = at;
+                }
                 Step::Mended { with, taken } => {
                     out.push_str(&text[copied..at]);
                     out.push_str(&with);
                     at += usize::from(taken);
                     copied = at;
                 }
-                Step::Refused => break Progress::Malformed,
+                Step::Refused => {
+                    out.push_str(&text[copied..at]);
+                    out.push_str(&std::mem::take(&mut self.held));
+                    copied = at;
+                    break Progress::Malformed;
+                }
             }
         };
         out.push_str(&text[copied..at]);
@@ -138,12 +156,9 @@ impl Scanner {
             Expect::FirstKey if byte == b'}' => self.close(),
             Expect::FirstKey | Expect::Key if byte == b'"' => self.to(Expect::String { key: true }),
             Expect::Colon if byte == b':' => self.to(Expect::Value),
-            Expect::AfterValue => match (byte, self.in_object()) {
-                (b',', true) => self.to(Expect::Key),
-                (b',', false) => self.to(Expect::Value),
-                (b'}', true) | (b']', false) => self.close(),
-                _ => Step::Refused,
-            },
+            Expect::AfterValue if byte == b',' => self.hold(Expect::Comma),
+            Expect::AfterValue if self.closes(byte) => self.close(),
+            Expect::Comma => self.comma(byte, blank),
             Expect::String { key } => match byte {
                 b'"' if key => self.to(Expect::Colon),
                 b'"' => self.end_value(),
@@ -165,20 +180,50 @@ impl Scanner {
                 self.to(if left > 1 { Expect::Hex { key, left: left - 1 } } else { Expect::String { key } })
             }
             Expect::Number(number) => self.number(number, byte),
-            Expect::Literal { word, at } => {
-                let letters = WORDS.get(usize::from(word)).copied().unwrap_or_default();
-                if letters.get(usize::from(at)) != Some(&byte) {
-                    Step::Refused
-                } else if usize::from(at) + 1 == letters.len() {
-                    self.end_value()
-                } else {
-                    self.to(Expect::Literal { word, at: at + 1 })
-                }
-            }
-            Expect::FirstKey | Expect::Key | Expect::Colon | Expect::Hex { .. } | Expect::Done => {
-                Step::Refused
-            }
+            Expect::Literal { word, at } => self.word(usize::from(word), at, byte),
+            Expect::FirstKey
+            | Expect::Key
+            | Expect::Colon
+            | Expect::AfterValue
+            | Expect::Hex { .. }
+            | Expect::Done => Step::Refused,
         }
+    }
+
+    fn hold(&mut self, expect: Expect) -> Step {
+        self.expect = expect;
+        Step::Held
+    }
+
+    fn comma(&mut self, byte: u8, blank: bool) -> Step {
+        if blank && self.held.len() <= MAX_BLANKS {
+            return Step::Held;
+        }
+        let held = std::mem::take(&mut self.held);
+        if self.closes(byte) {
+            self.expect = Expect::AfterValue;
+            return Step::Mended { with: held.trim_start_matches(',').to_owned().into(), taken: false };
+        }
+        self.expect = if self.in_object() { Expect::Key } else { Expect::Value };
+        Step::Mended { with: held.into(), taken: false }
+    }
+
+    fn word(&mut self, word: usize, at: u8, byte: u8) -> Step {
+        let letters = WORDS.get(word).copied().unwrap_or_default();
+        if letters.as_bytes().get(usize::from(at)) != Some(&byte) {
+            return Step::Refused;
+        }
+        let python = word >= WORDS.len() / 2;
+        if usize::from(at) + 1 < letters.len() {
+            self.expect = Expect::Literal { word: u8::try_from(word).unwrap_or_default(), at: at + 1 };
+            return if python { Step::Held } else { Step::Taken };
+        }
+        self.end_value();
+        if python {
+            self.held.clear();
+            return Step::Mended { with: WORDS[word % (WORDS.len() / 2)].into(), taken: true };
+        }
+        Step::Taken
     }
 
     fn value(&mut self, byte: u8) -> Step {
@@ -189,6 +234,9 @@ impl Scanner {
             b't' => self.to(Expect::Literal { word: 0, at: 1 }),
             b'f' => self.to(Expect::Literal { word: 1, at: 1 }),
             b'n' => self.to(Expect::Literal { word: 2, at: 1 }),
+            b'T' => self.hold(Expect::Literal { word: 3, at: 1 }),
+            b'F' => self.hold(Expect::Literal { word: 4, at: 1 }),
+            b'N' => self.hold(Expect::Literal { word: 5, at: 1 }),
             b'-' => self.to(Expect::Number(Number::Minus)),
             b'0' => self.to(Expect::Number(Number::Zero)),
             b'1'..=b'9' => self.to(Expect::Number(Number::Whole)),
@@ -246,6 +294,10 @@ impl Scanner {
         self.end_value()
     }
 
+    fn closes(&self, byte: u8) -> bool {
+        byte == if self.in_object() { b'}' } else { b']' }
+    }
+
     fn in_object(&self) -> bool {
         let level = self.depth.saturating_sub(1);
         self.objects.get(usize::from(level / 8)).is_some_and(|levels| levels >> (level % 8) & 1 == 1)
@@ -255,6 +307,8 @@ impl Scanner {
 enum Step {
     Taken,
     Again,
+    /// The byte is read, and not out yet.
+    Held,
     /// Other text comes out in place of the byte, where `taken`, or before it.
     Mended {
         with: Cow<'static, str>,
@@ -288,7 +342,8 @@ mod tests {
             "[[[{}]], {\"k\": {}}]",
             "{\"a\" 1}",
             "{,}",
-            "[1,]",
+            "[1,,]",
+            "[1,}",
             "{\"a\": }",
             "tru",
             "[01]",
@@ -315,14 +370,16 @@ mod tests {
         }
     }
 
-    /// Expected: RFC 8259 for control characters, JSON5 for the quote, Python for backslashes, which it keeps before what
-    /// is no escape.
+    /// Expected: RFC 8259 for control characters, JSON5 for the quote and for commas, Python for its words and for
+    /// backslashes, which it keeps before what is no escape.
     #[test]
-    fn faults_inside_strings_that_have_one_meaning_are_mended_in_any_pieces() {
+    fn faults_that_have_one_meaning_are_mended_in_any_pieces() {
         let cases = [
             ("[\"a\nb\u{1}\",\n1]", "[\"a\\nb\\u0001\",\n1]"),
             (r#"["it\'s \d+ \$HOME C:\Users \é"]"#, r#"["it\u0027s \\d+ \\$HOME C:\\Users \\é"]"#),
             ("{\"a\\\n\": 1}", "{\"a\\\\\\n\": 1}"),
+            ("{\"a\": [1, 2,\n ], \"b\": {\"c\": 3,},}", "{\"a\": [1, 2\n ], \"b\": {\"c\": 3}}"),
+            ("[True, {\"a\": None,\"b\": False}]", "[true, {\"a\": null,\"b\": false}]"),
         ];
         for (text, expected) in cases {
             serde_json::from_str::<serde_json::Value>(expected).expect("JSON");

@@ -8,7 +8,7 @@ pub mod json;
 mod lead;
 pub mod python;
 mod python_atom;
-mod python_string;
+pub mod python_string;
 mod state;
 mod unescape;
 

@@ -31,11 +31,22 @@ enum Expect {
     After,
 }
 
-/// Lists and dictionaries that are open.
+/// What is held while a parenthesis may open a tuple or stand around one value.
+const MAX_HELD: usize = 256;
+
+/// Lists, dictionaries and parentheses that are open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Display {
     List,
     Dictionary,
+    /// A list in JSON.
+    Tuple,
+    /// A parenthesis around one value.
+    Group,
+    /// A parenthesis that is one or the other, and where its value begins in what is held.
+    Parenthesis {
+        at: u16,
+    },
 }
 
 /// Reads one value up to the `,` or `)` that follows it.
@@ -50,6 +61,8 @@ pub struct Literal {
     string: PythonString,
     /// A name or number while it is read.
     word: String,
+    /// The JSON since the first parenthesis that is undecided.
+    held: String,
 }
 
 impl Literal {
@@ -59,9 +72,15 @@ impl Literal {
         self.expect == Expect::String && self.string.is_open()
     }
 
-    /// The name or number that is still held.
-    pub fn take_word(&mut self) -> String {
-        std::mem::take(&mut self.word)
+    /// Whether the value is whole if nothing of it follows.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.open.is_empty() && self.expect == Expect::After
+    }
+
+    /// What is still held.
+    pub fn take_held(&mut self) -> String {
+        std::mem::take(&mut self.held) + &std::mem::take(&mut self.word)
     }
 
     /// Reads from `text`, appends JSON to `out`, and tells how many bytes were read and how it stands. Blanks around
@@ -69,24 +88,58 @@ impl Literal {
     pub fn feed(&mut self, text: &str, out: &mut String) -> (usize, Progress) {
         let mut at = 0;
         while let Some(character) = text[at..].chars().next() {
-            if self.expect == Expect::String {
-                let (read, progress) = self.string.feed(&text[at..], out);
-                at += read;
-                match progress {
-                    Progress::More => {}
-                    Progress::Done => self.expect = Expect::Joined,
-                    Progress::Malformed => return (at, Progress::Malformed),
-                }
-                continue;
+            let held = self.is_undecided();
+            let mut target = std::mem::take(if held { &mut self.held } else { &mut *out });
+            let (read, progress) = self.next(&text[at..], character, &mut target);
+            if held && target.len() > MAX_HELD {
+                self.settle(&mut target);
             }
-            match self.step(character, out) {
-                Step::Taken => at += character.len_utf8(),
-                Step::Again => {}
-                Step::Ended => return (at, Progress::Done),
-                Step::Refused => return (at, Progress::Malformed),
+            if !held {
+                *out = target;
+            } else if self.is_undecided() {
+                self.held = target;
+            } else {
+                out.push_str(&target);
+            }
+            at += read;
+            if progress != Progress::More {
+                return (at, progress);
             }
         }
         (at, Progress::More)
+    }
+
+    fn next(&mut self, text: &str, character: char, out: &mut String) -> (usize, Progress) {
+        if self.expect == Expect::String {
+            let (read, progress) = self.string.feed(text, out);
+            return match progress {
+                Progress::Done => {
+                    self.expect = Expect::Joined;
+                    (read, Progress::More)
+                }
+                progress => (read, progress),
+            };
+        }
+        match self.step(character, out) {
+            Step::Taken => (character.len_utf8(), Progress::More),
+            Step::Again => (0, Progress::More),
+            Step::Ended => (0, Progress::Done),
+            Step::Refused => (0, Progress::Malformed),
+        }
+    }
+
+    fn is_undecided(&self) -> bool {
+        self.open.iter().any(|open| matches!(open, Display::Parenthesis { .. }))
+    }
+
+    /// Too much is held: a long string stands alone, as strings that are joined do, and all else in a tuple.
+    fn settle(&mut self, held: &mut String) {
+        let in_string = self.expect == Expect::String;
+        for (depth, open) in self.open.iter_mut().rev().enumerate() {
+            if let Display::Parenthesis { at } = *open {
+                *open = if in_string && depth == 0 { Display::Group } else { tuple(held, at) };
+            }
+        }
     }
 
     fn step(&mut self, character: char, out: &mut String) -> Step {
@@ -121,11 +174,17 @@ impl Literal {
     fn value(&mut self, character: char, out: &mut String) -> Step {
         self.key = self.expect == Expect::Item && self.open.last() == Some(&Display::Dictionary);
         match character {
-            '[' | '{' if self.key || self.open.len() >= MAX_DEPTH => Step::Refused,
+            '[' | '{' | '(' if self.key || self.open.len() >= MAX_DEPTH => Step::Refused,
             '[' | '{' => {
                 self.separate(out);
                 out.push(character);
                 self.open.push(if character == '[' { Display::List } else { Display::Dictionary });
+                self.to(Expect::Item)
+            }
+            '(' => {
+                self.separate(out);
+                let at = if self.is_undecided() { out.len() } else { 0 };
+                self.open.push(Display::Parenthesis { at: u16::try_from(at).unwrap_or(u16::MAX) });
                 self.to(Expect::Item)
             }
             '"' | '\'' => {
@@ -185,6 +244,11 @@ impl Literal {
         match character {
             ',' | ')' if self.open.is_empty() => Step::Ended,
             ',' => {
+                match self.open.last_mut() {
+                    Some(Display::Group) => return Step::Refused,
+                    Some(open @ &mut Display::Parenthesis { at }) => *open = tuple(out, at),
+                    _ => {}
+                }
                 self.comma = true;
                 self.to(Expect::Item)
             }
@@ -194,22 +258,34 @@ impl Literal {
     }
 
     fn closes(&self, character: char) -> bool {
-        let open = match character {
-            ']' => Display::List,
-            '}' => Display::Dictionary,
-            _ => return false,
-        };
-        self.open.last() == Some(&open)
+        match self.open.last() {
+            Some(Display::List) => character == ']',
+            Some(Display::Dictionary) => character == '}',
+            Some(Display::Tuple | Display::Group | Display::Parenthesis { .. }) => character == ')',
+            None => false,
+        }
     }
 
     fn close(&mut self, out: &mut String) -> Step {
         self.comma = false;
-        if let Some(open) = self.open.pop() {
-            out.push(if open == Display::List { ']' } else { '}' });
+        match self.open.pop() {
+            Some(Display::List | Display::Tuple) => out.push(']'),
+            Some(Display::Dictionary) => out.push('}'),
+            // Nothing stands in it.
+            Some(Display::Parenthesis { .. }) if self.expect == Expect::Item => out.push_str("[]"),
+            Some(Display::Parenthesis { .. } | Display::Group) | None => {}
         }
         self.key = false;
         self.to(Expect::After)
     }
+}
+
+/// A parenthesis turns out to open a tuple.
+fn tuple(held: &mut String, at: u16) -> Display {
+    if held.is_char_boundary(usize::from(at)) {
+        held.insert(usize::from(at), '[');
+    }
+    Display::Tuple
 }
 
 fn is_word(character: char) -> bool {
@@ -241,6 +317,22 @@ mod tests {
         ended.then(|| serde_json::from_str(&out).unwrap_or_else(|_| panic!("{text} became {out}")))
     }
 
+    #[test]
+    fn a_long_parenthesis_is_decided_before_its_end() {
+        let long = "x".repeat(5000);
+        for (text, expected) in [
+            (format!("('{long}' 'y')"), format!("\"{long}y\"")),
+            (format!("(['{long}'], 1)"), format!("[[\"{long}\"], 1]")),
+        ] {
+            let (mut literal, mut out) = (Literal::default(), String::new());
+            for character in text.chars() {
+                literal.feed(character.encode_utf8(&mut [0; 4]), &mut out);
+                assert!(literal.held.len() <= MAX_HELD + 16);
+            }
+            assert_eq!(out, expected);
+        }
+    }
+
     /// Expectations: CPython 3.11, `json.dumps(ast.literal_eval(text))`.
     #[test]
     fn literals_are_what_python_reads_in_any_pieces() {
@@ -251,7 +343,11 @@ mod tests {
             ("r'\\d\\'e'", Some("\"\\\\d\\\\'e\"")),
             ("'\\x41\\u00e9\\U0001f336\\101\\0\\n\\q'", Some("\"A\\u00e9\\ud83c\\udf36A\\u0000\\n\\\\q\"")),
             ("[1, -2.5, .5, 1e3, 0x1f, 1_000, ]", Some("[1, -2.5, 0.5, 1000.0, 31, 1000]")),
-            ("{'a': [None, True, {}], 'b': (1)}", None),
+            ("{'a': [None, True, {}], 'b': (1)}", Some("{\"a\": [null, true, {}], \"b\": 1}")),
+            ("('a', ('b',), (), (1), ((2, 3)))", Some("[\"a\", [\"b\"], [], 1, [2, 3]]")),
+            ("[('a' 'b'), (1,)]", Some("[\"ab\", [1]]")),
+            ("(1]", None),
+            ("{(1, 2): 3}", None),
             ("{'a': [None, True, {}], 'b': False, }", Some("{\"a\": [null, true, {}], \"b\": false}")),
             ("[1 2]", None),
             ("[1, 2}", None),

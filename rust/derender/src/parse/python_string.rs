@@ -15,33 +15,62 @@ enum Expect {
     Second,
     Body,
     /// Quotes that may close a string of three.
-    Closing(u8),
+    Closing,
+    LastClosing,
     Escape,
     /// The character behind a backslash of a raw string.
     Raw,
+    /// Digits of a character's number.
     Code {
-        radix: u8,
+        octal: bool,
         left: u8,
         value: u32,
     },
+}
+
+/// The quote that opens and closes a string.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Quote {
+    #[default]
+    Double,
+    Single,
+}
+
+impl Quote {
+    const fn byte(self) -> u8 {
+        match self {
+            Self::Double => b'"',
+            Self::Single => b'\'',
+        }
+    }
+}
+
+/// The first half of a surrogate pair: its number above 0xD800, below 0x400.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct HighHalf(u16);
+
+impl HighHalf {
+    /// The character of the pair.
+    fn join(self, low: u32) -> u32 {
+        0x10000 + (u32::from(self.0 & 0x3ff) << 10) + (low & 0x3ff)
+    }
 }
 
 /// Reads one string, from behind its first quote.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PythonString {
     expect: Expect,
-    quote: u8,
+    quote: Quote,
     triple: bool,
     raw: bool,
-    /// The first half of a surrogate pair.
-    high: u16,
+    high: Option<HighHalf>,
 }
 
 impl PythonString {
     /// A string behind its first quote.
     #[must_use]
     pub fn new(quote: char, raw: bool) -> Self {
-        Self { quote: u8::try_from(quote).unwrap_or(b'"'), raw, ..Self::default() }
+        Self { quote: if quote == '\'' { Quote::Single } else { Quote::Double }, raw, ..Self::default() }
     }
 
     /// Whether a special token would be text of the string.
@@ -68,7 +97,7 @@ impl PythonString {
 
     /// Reads up to the end or an escape.
     fn body(&mut self, text: &str, out: &mut String) -> (usize, Progress) {
-        let quote = self.quote;
+        let quote = self.quote.byte();
         let end = text.bytes().position(|byte| byte == quote || byte == b'\\').unwrap_or(text.len());
         self.text(&text[..end], out);
         match text.as_bytes().get(end) {
@@ -78,7 +107,7 @@ impl PythonString {
                 self.expect = Expect::Raw;
             }
             Some(b'\\') => self.expect = Expect::Escape,
-            Some(_) if self.triple => self.expect = Expect::Closing(1),
+            Some(_) if self.triple => self.expect = Expect::Closing,
             Some(_) => {
                 self.settle(out);
                 return (end + 1, Progress::Done);
@@ -88,7 +117,7 @@ impl PythonString {
     }
 
     fn step(&mut self, character: char, out: &mut String) -> (usize, Progress) {
-        let quote = character == char::from(self.quote);
+        let quote = character == char::from(self.quote.byte());
         let taken = (character.len_utf8(), Progress::More);
         let again = (0, Progress::More);
         match self.expect {
@@ -104,17 +133,18 @@ impl PythonString {
                 taken
             }
             Expect::Body => again,
-            Expect::Closing(2) if quote => {
+            Expect::LastClosing if quote => {
                 self.settle(out);
                 (1, Progress::Done)
             }
-            Expect::Closing(count) if quote => {
-                self.expect = Expect::Closing(count + 1);
+            Expect::Closing if quote => {
+                self.expect = Expect::LastClosing;
                 taken
             }
-            Expect::Closing(count) => {
-                let quotes = if self.quote == b'"' { "\"\"" } else { "''" };
-                self.text(&quotes[..usize::from(count.min(2))], out);
+            Expect::Closing | Expect::LastClosing => {
+                let quotes = if self.quote == Quote::Double { "\"\"" } else { "''" };
+                let count = if self.expect == Expect::Closing { 1 } else { 2 };
+                self.text(&quotes[..count], out);
                 self.expect = Expect::Body;
                 again
             }
@@ -127,17 +157,18 @@ impl PythonString {
                 self.escape(character, out);
                 taken
             }
-            Expect::Code { radix, left, value } => {
-                let Some(digit) = character.to_digit(u32::from(radix)) else {
-                    if radix != 8 {
+            Expect::Code { octal, left, value } => {
+                let radix = if octal { 8 } else { 16 };
+                let Some(digit) = character.to_digit(radix) else {
+                    if !octal {
                         return (0, Progress::Malformed);
                     }
                     self.character(value, out);
                     return again;
                 };
-                let value = value.saturating_mul(u32::from(radix)).saturating_add(digit);
+                let value = value.saturating_mul(radix).saturating_add(digit);
                 if left > 1 {
-                    self.expect = Expect::Code { radix, left: left - 1, value };
+                    self.expect = Expect::Code { octal, left: left - 1, value };
                 } else {
                     self.character(value, out);
                 }
@@ -147,12 +178,12 @@ impl PythonString {
     }
 
     fn escape(&mut self, character: char, out: &mut String) {
-        let code = |radix, left, value| Expect::Code { radix, left, value };
+        let code = |octal, left, value| Expect::Code { octal, left, value };
         self.expect = match character {
-            'x' => code(16, 2, 0),
-            'u' => code(16, 4, 0),
-            'U' => code(16, 8, 0),
-            '0'..='7' => code(8, 2, character.to_digit(8).unwrap_or_default()),
+            'x' => code(false, 2, 0),
+            'u' => code(false, 4, 0),
+            'U' => code(false, 8, 0),
+            '0'..='7' => code(true, 2, character.to_digit(8).unwrap_or_default()),
             _ => Expect::Body,
         };
         let mut buffer = [0; 4];
@@ -180,15 +211,14 @@ impl PythonString {
     /// Writes an escaped character. Halves of a surrogate pair are joined; one that stands alone is no character.
     fn character(&mut self, value: u32, out: &mut String) {
         self.expect = Expect::Body;
-        let high = u32::from(self.high);
-        let value = match value {
-            0xdc00..0xe000 if high != 0 => {
-                self.high = 0;
-                0x10000 + ((high - 0xd800) << 10) + (value - 0xdc00)
+        let value = match (value, self.high) {
+            (0xdc00..0xe000, Some(high)) => {
+                self.high = None;
+                high.join(value)
             }
-            0xd800..0xdc00 => {
+            (0xd800..0xdc00, _) => {
                 self.settle(out);
-                self.high = u16::try_from(value).unwrap_or_default();
+                self.high = u16::try_from(value - 0xd800).ok().map(HighHalf);
                 return;
             }
             _ => value,
@@ -206,7 +236,7 @@ impl PythonString {
 
     /// A half of a surrogate pair whose other half did not come is no character.
     fn settle(&mut self, out: &mut String) {
-        if std::mem::take(&mut self.high) != 0 {
+        if self.high.take().is_some() {
             out.push(char::REPLACEMENT_CHARACTER);
         }
     }

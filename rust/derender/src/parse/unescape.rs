@@ -28,6 +28,19 @@ impl Unescape {
         out.push_str(rest);
     }
 
+    /// As [`Unescape::feed`], up to the quote that ends the string. Returns its place; none where it is still to come.
+    pub fn feed_until_quote(&mut self, piece: &str, out: &mut String) -> Option<usize> {
+        // A backslash that is held escapes the first character.
+        let mut escaped = self.held.ends_with('\\');
+        let end = piece.bytes().position(|byte| {
+            let ends = byte == b'"' && !escaped;
+            escaped = byte == b'\\' && !escaped;
+            ends
+        });
+        self.feed(&piece[..end.unwrap_or(piece.len())], out);
+        end
+    }
+
     /// The string ends: a half of a surrogate pair is left alone.
     pub fn finish(&mut self, out: &mut String) {
         if !std::mem::take(&mut self.held).is_empty() {
@@ -51,8 +64,9 @@ fn escape(text: &str) -> Option<(char, usize)> {
 }
 
 fn unicode(text: &str) -> Option<(char, usize)> {
+    let replacement = Some((char::REPLACEMENT_CHARACTER, 2));
     let unit = |from: usize| u32::from_str_radix(text.get(from..from + 4)?, 16).ok();
-    let first = unit(2)?;
+    let Some(first) = unit(2) else { return replacement.filter(|_| text.len() >= 6) };
     if !(0xd800..0xdc00).contains(&first) {
         return Some((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 6));
     }

@@ -49,33 +49,34 @@ pub const NAMES: &[&str] = &[
     "step3p5",
 ];
 
-/// Builds a parser by its name.
+/// Builds a parser by its name. `calls`: markers that tool calls begin with, which end a thought that the model has not
+/// closed.
 #[must_use]
-pub fn build(name: &str, build: Build<'_>) -> Option<Arc<dyn AnyReasoningParser>> {
+pub fn build(name: &str, calls: &[&'static str], build: Build<'_>) -> Option<Arc<dyn AnyReasoningParser>> {
     Some(match name {
-        "cohere_command3" => Arc::new(Framed::new(formats::cohere_command3::SPEC, build)),
-        "cohere_command4" => Arc::new(Framed::new(formats::cohere_command4::SPEC, build)),
-        "deepseek_r1" => Arc::new(Delimited::new(formats::deepseek_r1::SPEC, build)),
-        "deepseek_v3" => Arc::new(Delimited::new(formats::deepseek_v3::SPEC, build)),
-        "deepseek_v4" => Arc::new(Delimited::new(formats::deepseek_v4::SPEC, build)),
-        "ernie45" => Arc::new(Framed::new(formats::ernie45::SPEC, build)),
-        "gemma4" => Arc::new(Gemma4::new(build)),
-        "glm45" => Arc::new(Delimited::new(formats::glm45::SPEC, build)),
-        "glm47" => Arc::new(Delimited::new(formats::glm47::SPEC, build)),
-        "granite" => Arc::new(Framed::new(formats::granite::SPEC, build)),
-        "hunyuan_a13b" => Arc::new(Framed::new(formats::hunyuan_a13b::SPEC, build)),
-        "kimi_k2" => Arc::new(Delimited::new(formats::kimi_k2::SPEC, build)),
-        "mimo" => Arc::new(Delimited::new(formats::mimo::SPEC, build)),
-        "minimax_m2" => Arc::new(Delimited::new(formats::minimax_m2::SPEC, build)),
+        "cohere_command3" => Arc::new(Framed::new(formats::cohere_command3::SPEC, calls, build)),
+        "cohere_command4" => Arc::new(Framed::new(formats::cohere_command4::SPEC, calls, build)),
+        "deepseek_r1" => Arc::new(Delimited::new(formats::deepseek_r1::SPEC, calls, build)),
+        "deepseek_v3" => Arc::new(Delimited::new(formats::deepseek_v3::SPEC, calls, build)),
+        "deepseek_v4" => Arc::new(Delimited::new(formats::deepseek_v4::SPEC, calls, build)),
+        "ernie45" => Arc::new(Framed::new(formats::ernie45::SPEC, calls, build)),
+        "gemma4" => Arc::new(Gemma4::new(calls, build)),
+        "glm45" => Arc::new(Delimited::new(formats::glm45::SPEC, calls, build)),
+        "glm47" => Arc::new(Delimited::new(formats::glm47::SPEC, calls, build)),
+        "granite" => Arc::new(Framed::new(formats::granite::SPEC, calls, build)),
+        "hunyuan_a13b" => Arc::new(Framed::new(formats::hunyuan_a13b::SPEC, calls, build)),
+        "kimi_k2" => Arc::new(Delimited::new(formats::kimi_k2::SPEC, calls, build)),
+        "mimo" => Arc::new(Delimited::new(formats::mimo::SPEC, calls, build)),
+        "minimax_m2" => Arc::new(Delimited::new(formats::minimax_m2::SPEC, calls, build)),
         "minimax_m2_append_think" => Arc::new(Kept::new(formats::minimax_m2_append_think::SPEC)),
-        "mistral" => Arc::new(Framed::new(formats::mistral::SPEC, build)),
-        "nemotron_v3" => Arc::new(Delimited::new(formats::nemotron_v3::SPEC, build)),
-        "olmo3" => Arc::new(Delimited::new(formats::olmo3::SPEC, build)),
+        "mistral" => Arc::new(Framed::new(formats::mistral::SPEC, calls, build)),
+        "nemotron_v3" => Arc::new(Delimited::new(formats::nemotron_v3::SPEC, calls, build)),
+        "olmo3" => Arc::new(Delimited::new(formats::olmo3::SPEC, calls, build)),
         "openai_gptoss" => Arc::new(OpenAiGptOss::new(build)),
-        "qwen3" => Arc::new(Delimited::new(formats::qwen3::SPEC, build)),
-        "seed_oss" => Arc::new(Delimited::new(formats::seed_oss::SPEC, build)),
-        "step3" => Arc::new(Delimited::new(formats::step3::SPEC, build)),
-        "step3p5" => Arc::new(Delimited::new(formats::step3p5::SPEC, build)),
+        "qwen3" => Arc::new(Delimited::new(formats::qwen3::SPEC, calls, build)),
+        "seed_oss" => Arc::new(Delimited::new(formats::seed_oss::SPEC, calls, build)),
+        "step3" => Arc::new(Delimited::new(formats::step3::SPEC, calls, build)),
+        "step3p5" => Arc::new(Delimited::new(formats::step3p5::SPEC, calls, build)),
         _ => return None,
     })
 }

@@ -233,6 +233,10 @@ impl AnyToolParser for Forced {
         self.native.finish(&mut state.native, context, events);
     }
 
+    fn openers(&self) -> Vec<&'static str> {
+        self.native.openers()
+    }
+
     fn is_opener(&self, id: u32) -> bool {
         self.native.is_opener(id)
     }

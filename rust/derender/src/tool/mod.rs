@@ -153,6 +153,9 @@ pub trait ToolParser: Send + Sync {
     /// Whether this special token opens a call in the model's own form. See [`Forced`].
     fn is_opener(&self, id: u32) -> bool;
 
+    /// The markers that calls begin with. They end a thought that the model has not closed.
+    fn openers(&self) -> Vec<&'static str>;
+
     /// Whether a special token is a marker of this model's calls. Where no call is looked for, it is text.
     fn is_marker(&self, id: u32) -> bool {
         self.is_opener(id)
@@ -179,6 +182,8 @@ pub trait AnyToolParser: Send + Sync {
     fn finish(&self, state: &mut AnyState, context: &Context, events: &mut Events);
     /// See [`ToolParser::is_opener`].
     fn is_opener(&self, id: u32) -> bool;
+    /// See [`ToolParser::openers`].
+    fn openers(&self) -> Vec<&'static str>;
     /// See [`ToolParser::is_marker`].
     fn is_marker(&self, id: u32) -> bool;
     /// See [`ToolParser::is_native_only`].
@@ -206,6 +211,10 @@ impl<P: ToolParser> AnyToolParser for P {
 
     fn is_opener(&self, id: u32) -> bool {
         ToolParser::is_opener(self, id)
+    }
+
+    fn openers(&self) -> Vec<&'static str> {
+        ToolParser::openers(self)
     }
 
     fn is_marker(&self, id: u32) -> bool {

@@ -65,6 +65,20 @@ pub fn parser_files(shared: &Path) -> impl Iterator<Item = ParserFile> {
     })
 }
 
+/// The cases of `bugs2.jsonl`, by the pair of parsers that each was made for.
+pub fn bug_files(shared: &Path) -> Vec<ParserFile> {
+    let mut files: Vec<ParserFile> = Vec::new();
+    for case in cases(&shared.join("conformance/derender/bugs2.jsonl")) {
+        let name = case["name"].as_str().and_then(|name| name.rsplit_once('/')).map_or("", |(file, _)| file);
+        let flags: Vec<String> = case["flags"].as_array().into_iter().flatten().map(text).collect();
+        match files.iter_mut().find(|file| file.name == name && file.flags == flags) {
+            Some(file) => file.cases.push(case),
+            None => files.push(ParserFile { name: name.to_owned(), cases: vec![case], flags }),
+        }
+    }
+    files
+}
+
 /// Whether a case is among those that `DRAGOMAN_CASES` names by parts of names between commas, or that names none.
 pub fn is_wanted(name: &str) -> bool {
     let filter = std::env::var("DRAGOMAN_CASES").unwrap_or_default();

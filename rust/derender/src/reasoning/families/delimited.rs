@@ -95,11 +95,10 @@ const OPEN: usize = 0;
 const CLOSE: usize = 1;
 
 impl Delimited {
-    /// Compiles a spec for a vocabulary.
+    /// Compiles a spec for a vocabulary. `calls`: more markers that interrupt the reasoning.
     #[must_use]
-    pub fn new(spec: Spec, build: Build<'_>) -> Self {
-        let mut texts = vec![spec.open, spec.close];
-        texts.extend(spec.interrupt);
+    pub fn new(spec: Spec, calls: &[&'static str], build: Build<'_>) -> Self {
+        let texts = [&[spec.open, spec.close], spec.interrupt, calls].concat();
         let answer: &[&str] = match spec.again {
             Again::Text => &[],
             Again::Dropped => &[spec.close],

@@ -58,6 +58,8 @@ impl Spec {
 /// A compiled spec.
 pub struct Framed {
     spec: Spec,
+    /// How many markers interrupt the reasoning.
+    interrupts: usize,
     open: Markers,
     /// What counts in the reasoning: closing, opening, interrupting markers and the frame's openers, in this order.
     reasoning: Markers,
@@ -98,18 +100,17 @@ pub struct State {
 const MAX_BLANKS: usize = 64;
 
 impl Framed {
-    /// Compiles a spec for a vocabulary.
+    /// Compiles a spec for a vocabulary. `calls`: more markers that interrupt the reasoning.
     #[must_use]
-    pub fn new(spec: Spec, build: Build<'_>) -> Self {
+    pub fn new(spec: Spec, calls: &[&'static str], build: Build<'_>) -> Self {
+        let interrupt = [spec.interrupt, calls].concat();
         let answer: &[&[&'static str]] =
             &[spec.frame_close, spec.frame_open, if spec.recurs { spec.open } else { &[] }];
         Self {
             spec,
+            interrupts: interrupt.len(),
             open: Markers::new(spec.open, build),
-            reasoning: Markers::new(
-                &[spec.close, spec.open, spec.interrupt, spec.frame_open].concat(),
-                build,
-            ),
+            reasoning: Markers::new(&[spec.close, spec.open, &interrupt, spec.frame_open].concat(), build),
             frame_open: Markers::new(spec.frame_open, build),
             frame_close: Markers::new(spec.frame_close, build),
             answer: Markers::new(&answer.concat(), build),
@@ -149,7 +150,6 @@ impl Framed {
         let (text, until) = input.until(&self.reasoning);
         out.reasoning(&state.reasoning.text(self.spec.trim_reasoning, text));
         let (closes, opens) = (self.spec.close.len(), self.spec.open.len());
-        let interrupts = self.spec.interrupt.len();
         match until {
             Until::Marker(index) if index < closes => Self::enter(state, Mode::Head),
             Until::Marker(index) if index < closes + opens => {
@@ -159,7 +159,7 @@ impl Framed {
                     out.reasoning(self.reasoning.text(index));
                 }
             }
-            Until::Marker(index) if index < closes + opens + interrupts => {
+            Until::Marker(index) if index < closes + opens + self.interrupts => {
                 Self::enter(state, Mode::Answer);
                 pass(&self.reasoning, index, out);
             }

@@ -41,10 +41,10 @@ pub struct State {
 }
 
 impl Gemma4 {
-    /// Looks the markers up in the vocabulary.
+    /// Looks the markers up in the vocabulary. `calls`: more markers that end a thought.
     #[must_use]
-    pub fn new(build: Build<'_>) -> Self {
-        Self { markers: Markers::new(&[OPEN, CLOSE, CALL], build) }
+    pub fn new(calls: &[&'static str], build: Build<'_>) -> Self {
+        Self { markers: Markers::new(&[&[OPEN, CLOSE, CALL], calls].concat(), build) }
     }
 
     fn run(&self, state: &mut State, input: &mut Input, out: &mut dyn Split) {

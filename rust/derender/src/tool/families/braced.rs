@@ -246,6 +246,10 @@ impl ToolParser for Braced {
         }
     }
 
+    fn openers(&self) -> Vec<&'static str> {
+        vec![self.spec.open]
+    }
+
     fn is_opener(&self, id: u32) -> bool {
         self.open.of_id(id).is_some()
     }

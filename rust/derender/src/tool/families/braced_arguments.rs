@@ -1,11 +1,13 @@
 //! Arguments in braces with bare keys, `{city:QOsloQ,days:3,tags:[QaQ]}`, where Q is the model's quotation mark, as
 //! JSON. They arrive in pieces. No text is malformed: what is not in quotes and no brace, colon or comma is a value
-//! that the schema types.
+//! that the schema types. A value in plain double quotes is a string too, with a backslash before what it escapes.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::typing::{Types, escaped, quoted};
+use crate::parse::json::Progress;
+use crate::parse::python_string::PythonString;
 use crate::parse::{Context, Events};
 
 /// Nesting that is followed; deeper braces are text.
@@ -28,6 +30,10 @@ enum At {
     Quoted,
     /// In quotes, and the schema wants something else than a string: the text is held.
     Held,
+    /// In plain quotes.
+    Plain,
+    /// In plain quotes, and the schema wants something else than a string: the text is held.
+    PlainHeld,
     /// After a value.
     After,
 }
@@ -73,6 +79,8 @@ pub struct BracedArguments {
     open: Vec<Level>,
     /// A key or value while it is held.
     word: String,
+    /// The string in plain quotes.
+    plain: PythonString,
 }
 
 impl BracedArguments {
@@ -81,7 +89,7 @@ impl BracedArguments {
     pub fn new(name: &str, opener: char, events: &mut Events) -> Self {
         events.arguments("{");
         let kind = if opener == '(' { Kind::Call } else { Kind::Object };
-        Self { name: name.to_owned(), at: At::Key, open: vec![Level::new(kind)], word: String::new() }
+        Self { name: name.to_owned(), open: vec![Level::new(kind)], ..Self::default() }
     }
 
     /// Whether the outermost brace is closed.
@@ -102,13 +110,47 @@ impl BracedArguments {
             self.quoted(text, events);
             return text.len();
         }
-        for (at, character) in text.char_indices() {
+        let mut at = 0;
+        while let Some(character) = text[at..].chars().next() {
+            if matches!(self.at, At::Plain | At::PlainHeld) {
+                at += self.plain(&text[at..], typing, events);
+                continue;
+            }
             self.step(character, typing, events);
+            at += character.len_utf8();
             if self.is_done() {
-                return at + character.len_utf8();
+                break;
             }
         }
-        text.len()
+        at
+    }
+
+    /// Reads a string in plain quotes.
+    fn plain(&mut self, text: &str, typing: Typing<'_>, events: &mut Events) -> usize {
+        let mut out = String::new();
+        let (read, progress) = self.plain.feed(text, &mut out);
+        let ended = progress != Progress::More;
+        if self.at == At::Plain {
+            events.arguments(&out);
+            if ended {
+                events.arguments("\"");
+            }
+        } else {
+            self.word.push_str(&out);
+            if ended {
+                let word = std::mem::take(&mut self.word);
+                let word: String = serde_json::from_str(&format!("\"{word}\"")).unwrap_or(word);
+                events.arguments(&self.types(typing).write(&word, &word));
+            } else if self.word.len() > MAX_HELD {
+                events.arguments("\"");
+                events.arguments(&std::mem::take(&mut self.word));
+                self.at = At::Plain;
+            }
+        }
+        if ended {
+            self.at = At::After;
+        }
+        read
     }
 
     /// Takes text in quotes.
@@ -130,18 +172,8 @@ impl BracedArguments {
     pub fn quote(&mut self, typing: Typing<'_>, events: &mut Events) {
         match self.at {
             // Quotes around a key are no part of it.
-            At::Key | At::After => {}
-            At::Value => {
-                self.word.clear();
-                self.begin(events);
-                let types = self.types(typing);
-                if types.is_string() || types.is_string_or_null() || types == Types::UNKNOWN {
-                    events.arguments("\"");
-                    self.at = At::Quoted;
-                } else {
-                    self.at = At::Held;
-                }
-            }
+            At::Key | At::After | At::Plain | At::PlainHeld => {}
+            At::Value => self.at = if self.begin_quoted(typing, events) { At::Quoted } else { At::Held },
             At::Bare => self.end_bare(typing, events),
             At::Quoted | At::Long => {
                 events.arguments("\"");
@@ -153,6 +185,18 @@ impl BracedArguments {
                 self.at = At::After;
             }
         }
+    }
+
+    /// Begins a value in quotes. Whether it goes out as it comes, as a string.
+    fn begin_quoted(&mut self, typing: Typing<'_>, events: &mut Events) -> bool {
+        self.word.clear();
+        self.begin(events);
+        let types = self.types(typing);
+        let streams = types.is_string() || types.is_string_or_null() || types == Types::UNKNOWN;
+        if streams {
+            events.arguments("\"");
+        }
+        streams
     }
 
     fn step(&mut self, character: char, typing: Typing<'_>, events: &mut Events) {
@@ -185,6 +229,10 @@ impl BracedArguments {
                 self.open.push(Level::new(if character == '{' { Kind::Object } else { Kind::List }));
                 self.at = if character == '{' { At::Key } else { At::Value };
             }
+            At::Value if character == '"' => {
+                self.plain = PythonString::new(character, false);
+                self.at = if self.begin_quoted(typing, events) { At::Plain } else { At::PlainHeld };
+            }
             At::Value => {
                 self.word.clear();
                 self.word.push(character);
@@ -203,7 +251,7 @@ impl BracedArguments {
             At::Long => events.arguments(&escaped(character.encode_utf8(&mut [0; 4]))),
             At::After if closes => self.close(events),
             At::After if character == ',' => self.at = if self.in_list() { At::Value } else { At::Key },
-            At::Quoted | At::Held | At::After => {}
+            At::Quoted | At::Held | At::Plain | At::PlainHeld | At::After => {}
         }
     }
 
@@ -265,8 +313,10 @@ impl BracedArguments {
     pub fn close_all(&mut self, typing: Typing<'_>, events: &mut Events) {
         if self.at == At::Bare || (self.at == At::Value && !self.in_list()) {
             self.end_bare(typing, events);
-        } else if self.at == At::Long {
+        } else if matches!(self.at, At::Long | At::Plain) {
             events.arguments("\"");
+        } else if self.at == At::PlainHeld {
+            events.arguments(&quoted(&std::mem::take(&mut self.word)));
         }
         while !self.is_done() {
             self.close(events);
@@ -281,8 +331,8 @@ impl BracedArguments {
                 self.begin(events);
                 events.arguments(&word);
             }
-            At::Held => events.arguments(&word),
-            At::Key | At::Value | At::Long | At::Quoted | At::After => {}
+            At::Held | At::PlainHeld => events.arguments(&word),
+            At::Key | At::Value | At::Long | At::Quoted | At::Plain | At::After => {}
         }
     }
 

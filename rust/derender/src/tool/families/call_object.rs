@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::parse::json::{Progress, Scanner};
-use crate::parse::{Events, Unescape};
+use crate::parse::{Context, Events};
 
 /// Text that is held while it is not known whether it is a call. More of it is content.
 const MAX_HELD: usize = 16 * 1024;
@@ -18,8 +18,6 @@ pub struct Keys {
     pub name: &'static [&'static str],
     pub arguments: &'static [&'static str],
     pub id: &'static [&'static str],
-    /// Whether arguments that are a JSON string stand for the text in it.
-    pub unwraps: bool,
 }
 
 /// Members that do not speak against a call.
@@ -59,8 +57,6 @@ pub struct CallObject {
     early: String,
     /// All text of the object, as long as its call has not begun.
     raw: String,
-    /// The reader of arguments that are a string.
-    inner: Option<Unescape>,
     flags: Flags,
 }
 
@@ -97,6 +93,18 @@ impl CallObject {
         self.flags.started || self.flags.ended
     }
 
+    /// Ends the call where its arguments are whole, though the object is not: a brace was left out. Whether it did.
+    pub fn end_whole(&mut self, events: &mut Events) -> bool {
+        let whole = self.flags.started
+            && self.flags.has_arguments
+            && self.member == Member::Arguments
+            && self.at == At::AfterValue;
+        if whole {
+            self.end_call(events);
+        }
+        whole
+    }
+
     /// Takes the text read so far, which is content where the call has not begun.
     pub fn take_raw(&mut self) -> String {
         std::mem::take(&mut self.raw)
@@ -110,11 +118,17 @@ impl CallObject {
 
     /// Reads from `text` and tells how many bytes were read and how it stands. A malformed object that has begun its
     /// call has told all that was well-formed; one that has not leaves its text to [`CallObject::take_raw`].
-    pub fn feed(&mut self, keys: Keys, text: &str, events: &mut Events) -> (usize, Progress) {
+    pub fn feed(
+        &mut self,
+        keys: Keys,
+        text: &str,
+        context: &Context,
+        events: &mut Events,
+    ) -> (usize, Progress) {
         let mut read = 0;
         let progress = loop {
             let was_started = self.flags.started;
-            let (step, progress) = self.step(keys, &text[read..], events);
+            let (step, progress) = self.step(keys, &text[read..], context, events);
             let told = std::mem::take(&mut self.flags.told);
             if was_started || told {
                 self.raw.clear();
@@ -136,7 +150,13 @@ impl CallObject {
     }
 
     /// One step: the bytes read, and how it stands where it does not go on.
-    fn step(&mut self, keys: Keys, text: &str, events: &mut Events) -> (usize, Option<Progress>) {
+    fn step(
+        &mut self,
+        keys: Keys,
+        text: &str,
+        context: &Context,
+        events: &mut Events,
+    ) -> (usize, Option<Progress>) {
         if matches!(self.at, At::Value)
             || (matches!(self.at, At::FirstKey | At::Key) && self.scanner.in_string())
         {
@@ -162,7 +182,7 @@ impl CallObject {
                 self.word.clear();
             }
             // A comma may stand before the end, as models write it.
-            (At::FirstKey | At::Key | At::AfterValue, b'}') => return (1, Some(self.end(events))),
+            (At::FirstKey | At::Key | At::AfterValue, b'}') => return (1, Some(self.end(context, events))),
             _ => return (0, Some(Progress::Malformed)),
         }
         (1, None)
@@ -182,7 +202,7 @@ impl CallObject {
                 return (read, Some(Progress::Malformed));
             }
         } else if self.member == Member::Arguments {
-            self.arguments(keys, &out, progress, events);
+            self.arguments(&out, events);
         }
         match progress {
             Progress::More => (read, None),
@@ -205,27 +225,11 @@ impl CallObject {
     }
 
     /// Passes on a piece of the arguments.
-    fn arguments(&mut self, keys: Keys, out: &str, progress: Progress, events: &mut Events) {
-        let mut shown = if self.flags.has_arguments { out } else { out.trim_start() };
-        if !self.flags.has_arguments && keys.unwraps && shown.starts_with('"') {
-            self.inner = Some(Unescape::default());
-            self.flags.has_arguments = true;
-            shown = &shown[1..];
-        }
+    fn arguments(&mut self, out: &str, events: &mut Events) {
+        let shown = if self.flags.has_arguments { out } else { out.trim_start() };
         self.flags.has_arguments |= !shown.is_empty();
         if self.flags.has_arguments {
             self.try_start(events);
-        }
-        let mut text = String::new();
-        if let Some(inner) = &mut self.inner {
-            if progress == Progress::Done {
-                inner.feed(shown.strip_suffix('"').unwrap_or(shown), &mut text);
-                inner.finish(&mut text);
-                self.inner = None;
-            } else {
-                inner.feed(shown, &mut text);
-            }
-            shown = &text;
         }
         if self.flags.started {
             events.arguments(shown);
@@ -270,15 +274,17 @@ impl CallObject {
     }
 
     fn end_call(&mut self, events: &mut Events) {
-        if !self.flags.has_arguments {
-            events.arguments("{}");
-        }
         events.call_end();
         self.flags.started = false;
         self.flags.ended = true;
     }
 
-    fn end(&mut self, events: &mut Events) -> Progress {
+    fn end(&mut self, context: &Context, events: &mut Events) -> Progress {
+        // A name alone is a call of a tool that the request has.
+        let known = self.name.as_ref().is_some_and(|name| context.tool(name).is_some());
+        if known && !self.flags.ended {
+            self.try_start(events);
+        }
         if self.flags.started {
             self.end_call(events);
         }

@@ -70,6 +70,15 @@ pub struct State {
     other: Scanner,
 }
 
+impl State {
+    /// A list begins, of which its bracket and some blanks were read.
+    pub(super) fn open_list(&mut self, blanks: &str) {
+        self.in_list = true;
+        self.body.push('[');
+        self.body.push_str(blanks);
+    }
+}
+
 impl JsonBlock {
     /// Compiles a spec for a vocabulary.
     #[must_use]
@@ -109,12 +118,12 @@ impl JsonBlock {
         matches!(state.mode, Mode::Start | Mode::Text)
     }
 
-    fn run(&self, state: &mut State, input: &mut Input, events: &mut Events) {
+    fn run(&self, state: &mut State, input: &mut Input, context: &Context, events: &mut Events) {
         loop {
             let go_on = match state.mode {
                 Mode::Start => self.start(state, input, events),
-                Mode::Text => self.text(state, input, events),
-                _ => self.block(state, input, events),
+                Mode::Text => self.text(state, input, context, events),
+                _ => self.block(state, input, context, events),
             };
             if !go_on {
                 return;
@@ -123,12 +132,18 @@ impl JsonBlock {
     }
 
     /// One step inside of a block. Whether to go on.
-    pub(super) fn block(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
+    pub(super) fn block(
+        &self,
+        state: &mut State,
+        input: &mut Input,
+        context: &Context,
+        events: &mut Events,
+    ) -> bool {
         match state.mode {
             Mode::Start | Mode::Text => true,
             Mode::Lead => self.lead(state, input, events),
             Mode::Before => self.before(state, input, events),
-            Mode::Object => self.object(state, input, events),
+            Mode::Object => self.object(state, input, context, events),
             Mode::After => self.after(state, input),
             Mode::Broken => self.broken(state, input, events),
             Mode::Other => Self::other(state, input, events),
@@ -158,7 +173,7 @@ impl JsonBlock {
         true
     }
 
-    fn text(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
+    fn text(&self, state: &mut State, input: &mut Input, context: &Context, events: &mut Events) -> bool {
         if input.is_last() && state.after_call && self.open.begins_with(input.rest().trim_start()) {
             // The output ends inside of the next call's marker.
             return false;
@@ -177,13 +192,10 @@ impl JsonBlock {
                 match text {
                     "{" => {
                         state.object = CallObject::strict(self.spec.strict != Strict::Nowhere);
-                        state.object.feed(self.spec.keys, text, events);
+                        state.object.feed(self.spec.keys, text, context, events);
                         state.mode = Mode::Object;
                     }
-                    "[" => {
-                        state.body.push_str(text);
-                        state.in_list = true;
-                    }
+                    "[" => state.open_list(""),
                     _ => {
                         events.content(text);
                         state.mode = Mode::Quoted;
@@ -247,6 +259,9 @@ impl JsonBlock {
     /// No more comes, and all is read.
     pub(super) fn end(&self, state: &mut State, events: &mut Events) {
         let begun = state.mode == Mode::Object && state.object.is_started();
+        if begun {
+            state.object.end_whole(events);
+        }
         if !matches!(state.mode, Mode::Lead | Mode::Before | Mode::Object) || begun {
             return;
         }
@@ -267,16 +282,20 @@ impl ToolParser for JsonBlock {
         State::default()
     }
 
-    fn feed(&self, state: &mut State, segment: Segment<'_>, _context: &Context, events: &mut Events) {
+    fn feed(&self, state: &mut State, segment: Segment<'_>, context: &Context, events: &mut Events) {
         let mut input = Input::new(&mut state.held, segment);
-        self.run(state, &mut input, events);
+        self.run(state, &mut input, context, events);
         input.hold(&mut state.held);
     }
 
-    fn finish(&self, state: &mut State, _context: &Context, events: &mut Events) {
+    fn finish(&self, state: &mut State, context: &Context, events: &mut Events) {
         let mut input = Input::last(&mut state.held);
-        self.run(state, &mut input, events);
+        self.run(state, &mut input, context, events);
         self.end(state, events);
+    }
+
+    fn openers(&self) -> Vec<&'static str> {
+        self.spec.open.to_vec()
     }
 
     fn is_opener(&self, id: u32) -> bool {

@@ -4,7 +4,7 @@ use super::call_object::CallObject;
 use super::json_block::{JsonBlock, Mode, State};
 use super::json_spec::{Shape, Strict, Unfinished};
 use crate::parse::json::Progress;
-use crate::parse::{Events, Input, Lead, Until, take_lead};
+use crate::parse::{Context, Events, Input, Lead, Until, take_lead};
 use crate::tool::ToolParser;
 
 /// Blanks inside a block that are held. More of them make it none.
@@ -55,8 +55,7 @@ impl JsonBlock {
                 state.mode = Mode::Object;
             }
             '[' if !listed && shape != Shape::Object => {
-                state.in_list = true;
-                state.body.push('[');
+                state.open_list("");
                 input.advance(1);
             }
             ']' if listed && self.spec.unfinished == Unfinished::Dropped && state.body.trim_end() == "[" => {
@@ -75,8 +74,14 @@ impl JsonBlock {
         true
     }
 
-    pub(super) fn object(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
-        let (read, progress) = state.object.feed(self.spec.keys, input.rest(), events);
+    pub(super) fn object(
+        &self,
+        state: &mut State,
+        input: &mut Input,
+        context: &Context,
+        events: &mut Events,
+    ) -> bool {
+        let (read, progress) = state.object.feed(self.spec.keys, input.rest(), context, events);
         input.advance(read);
         if state.object.has_told() {
             state.raw.clear();
@@ -84,9 +89,7 @@ impl JsonBlock {
         }
         match progress {
             Progress::Done => {
-                state.object = CallObject::default();
-                state.after_call = true;
-                state.mode = Mode::After;
+                Self::called(state);
                 true
             }
             Progress::Malformed => {
@@ -97,7 +100,7 @@ impl JsonBlock {
             Progress::More if state.object.in_string() => {
                 // A special token in a string is the string's: no block ends there.
                 let text = input.take_special().map(|(_, text)| text).unwrap_or_default();
-                let (_, progress) = state.object.feed(self.spec.keys, &text, events);
+                let (_, progress) = state.object.feed(self.spec.keys, &text, context, events);
                 if progress == Progress::Malformed {
                     Self::malformed(state, events);
                 }
@@ -105,7 +108,9 @@ impl JsonBlock {
             }
             Progress::More => {
                 let ends = input.special().is_some_and(|id| self.is_marker(id));
-                if ends && state.object.is_started() {
+                if ends && state.object.end_whole(events) {
+                    Self::called(state);
+                } else if ends && state.object.is_started() {
                     // The call stays without its end.
                     Self::leave(state);
                     if input.special().is_some_and(|id| self.close.of_id(id).is_some()) {
@@ -121,8 +126,17 @@ impl JsonBlock {
         }
     }
 
+    /// A call is complete.
+    fn called(state: &mut State) {
+        state.object = CallObject::default();
+        state.after_call = true;
+        state.mode = Mode::After;
+    }
+
     fn malformed(state: &mut State, events: &mut Events) {
-        if state.object.is_started() {
+        if state.object.end_whole(events) {
+            Self::called(state);
+        } else if state.object.is_started() {
             state.mode = Mode::Broken;
         } else {
             let raw = state.object.take_raw();

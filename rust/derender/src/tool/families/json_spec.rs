@@ -65,8 +65,7 @@ pub enum Unfinished {
 }
 
 /// The keys of most models.
-pub const KEYS: Keys =
-    Keys { name: &["name"], arguments: &["arguments", "parameters"], id: &[], unwraps: false };
+pub const KEYS: Keys = Keys { name: &["name"], arguments: &["arguments", "parameters"], id: &[] };
 
 impl Spec {
     /// `OPEN {"name": …, "arguments": {…}} CLOSE`, without the markers.

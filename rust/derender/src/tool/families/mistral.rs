@@ -85,13 +85,13 @@ impl Mistral {
         }
     }
 
-    fn run(&self, state: &mut State, input: &mut Input, events: &mut Events) {
+    fn run(&self, state: &mut State, input: &mut Input, context: &Context, events: &mut Events) {
         loop {
             let go_on = match state.mode {
                 Mode::Text => self.text(state, input, events),
                 Mode::Open => self.open(state, input, events),
                 Mode::List => {
-                    let go_on = self.list.block(&mut state.list, input, events);
+                    let go_on = self.list.block(&mut state.list, input, context, events);
                     if JsonBlock::is_outside(&state.list) {
                         state.mode = Mode::Text;
                     }
@@ -313,7 +313,7 @@ impl ToolParser for Mistral {
     fn feed(&self, state: &mut State, segment: Segment<'_>, context: &Context, events: &mut Events) {
         let mut own = Events::default();
         let mut input = Input::new(&mut state.held, segment);
-        self.run(state, &mut input, &mut own);
+        self.run(state, &mut input, context, &mut own);
         input.hold(&mut state.held);
         Self::named(state, own, context, events);
     }
@@ -321,13 +321,17 @@ impl ToolParser for Mistral {
     fn finish(&self, state: &mut State, context: &Context, events: &mut Events) {
         let mut own = Events::default();
         let mut input = Input::last(&mut state.held);
-        self.run(state, &mut input, &mut own);
+        self.run(state, &mut input, context, &mut own);
         match state.mode {
             Mode::List => self.list.end(&mut state.list, &mut own),
             Mode::Open | Mode::Name | Mode::Id => Self::give_up(state, &mut own),
             Mode::Text | Mode::Arguments | Mode::Broken => {}
         }
         Self::named(state, own, context, events);
+    }
+
+    fn openers(&self) -> Vec<&'static str> {
+        LIST.open.to_vec()
     }
 
     fn is_opener(&self, id: u32) -> bool {

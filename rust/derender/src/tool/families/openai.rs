@@ -81,6 +81,10 @@ impl ToolParser for OpenAi {
         }
     }
 
+    fn openers(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     fn is_opener(&self, id: u32) -> bool {
         self.openers.contains(&Some(id))
     }

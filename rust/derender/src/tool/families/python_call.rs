@@ -153,7 +153,7 @@ impl PythonCall {
             }
             Progress::Malformed => {
                 if self.keyword.is_empty() {
-                    self.raw = self.value.take_word();
+                    self.raw = self.value.take_held();
                 }
                 (read, Progress::Malformed)
             }

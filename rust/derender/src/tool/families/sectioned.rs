@@ -21,8 +21,8 @@ pub enum Header {
     Name,
     /// A type, this marker, then the name.
     Typed(&'static str),
-    /// `functions.NAME:NUMBER`, which is the call's id too. A header of another form names no call, and its call is
-    /// read over.
+    /// `functions.NAME:NUMBER`, which is the call's id too; models leave parts of it out. A header without a name is no
+    /// call, and is read over.
     Id,
 }
 
@@ -317,10 +317,8 @@ impl Sectioned {
             Until::Special { .. } => return true,
             Until::End => return false,
         };
-        if state.mode == Mode::Broken && !state.told && self.close.sign(index) == Some(Sign::Close) {
-            events.arguments("{}");
-            events.call_end();
-        } else if state.mode == Mode::Closing {
+        let empty = state.mode == Mode::Broken && !state.told && self.close.sign(index) == Some(Sign::Close);
+        if empty || state.mode == Mode::Closing {
             events.call_end();
         }
         match self.close.sign(index) {
@@ -335,16 +333,14 @@ impl Sectioned {
     }
 }
 
-/// The name and the id in `functions.NAME:NUMBER`, or the name in `NAME:NUMBER`. An empty name where it is neither.
+/// The name and the id in a header, which is the id: `functions.NAME:NUMBER`, or a part of that.
 fn identified(header: &str) -> (&str, Option<&str>) {
-    let Some((path, number)) = header.rsplit_once(':') else { return ("", None) };
-    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return ("", None);
-    }
-    match path.strip_prefix("functions.") {
-        Some(name) => (name, Some(header)),
-        None => (path, None),
-    }
+    let path = header.strip_prefix("functions.").unwrap_or(header);
+    let name = match path.rsplit_once(':') {
+        Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => path,
+    };
+    (name.trim(), Some(header))
 }
 
 impl ToolParser for Sectioned {
@@ -370,6 +366,10 @@ impl ToolParser for Sectioned {
             Mode::Arguments if state.scanner.is_complete() => events.call_end(),
             _ => {}
         }
+    }
+
+    fn openers(&self) -> Vec<&'static str> {
+        [self.spec.section, &[self.spec.open]].concat()
     }
 
     fn is_opener(&self, id: u32) -> bool {

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use crate::parse::json::{Progress, Scanner};
+use crate::parse::python::Literal;
 
 /// Levels of `anyOf` and the like that are followed.
 const MAX_DEPTH: u8 = 8;
@@ -92,6 +93,17 @@ impl Types {
         self.0 == Self::STRING
     }
 
+    /// Whether a value that begins so may be more than a word or a number: it may be long and no string.
+    #[must_use]
+    pub fn may_open(self, text: &str) -> bool {
+        let allows = |bit: u8| self.0 & bit != 0;
+        match text.trim_start().chars().next() {
+            Some('{' | '[' | '(') => allows(Self::OBJECT | Self::ARRAY) || !allows(Self::STRING),
+            Some('"' | '\'') => !allows(Self::STRING),
+            _ => false,
+        }
+    }
+
     /// Whether every value is a string, but for null.
     #[must_use]
     pub fn is_string_or_null(self) -> bool {
@@ -103,19 +115,19 @@ impl Types {
     pub fn write(self, text: &str, trimmed: &str) -> String {
         let bare = text.trim();
         let allows = |bit: u8| self.0 & bit != 0;
-        if allows(Self::NULL) && bare.eq_ignore_ascii_case("null") {
+        if allows(Self::NULL) && (bare.eq_ignore_ascii_case("null") || bare == "None") {
             return "null".to_owned();
         }
         let typed = None
             .or_else(|| integer(bare).filter(|_| allows(Self::INTEGER)))
             .or_else(|| number(bare).filter(|_| allows(Self::NUMBER)))
             .or_else(|| boolean(bare).filter(|_| allows(Self::BOOLEAN)))
-            .or_else(|| json(bare).filter(|_| allows(Self::OBJECT | Self::ARRAY)));
+            .or_else(|| literal(bare).filter(|_| allows(Self::OBJECT | Self::ARRAY)));
         if let Some(typed) = typed {
             return typed;
         }
         let whole = || number(bare).filter(|number| allows(Self::INTEGER) && integer(number).is_some());
-        match whole().or_else(|| json(bare)).filter(|_| !allows(Self::STRING)) {
+        match whole().or_else(|| literal(bare)).filter(|_| !allows(Self::STRING)) {
             Some(value) => value,
             None => quoted(trimmed),
         }
@@ -154,6 +166,17 @@ fn boolean(text: &str) -> Option<String> {
     } else {
         None
     }
+}
+
+/// The text as JSON, where it is a value of JSON's or of Python's.
+fn literal(text: &str) -> Option<String> {
+    json(text).or_else(|| python(text))
+}
+
+fn python(text: &str) -> Option<String> {
+    let (mut literal, mut out) = (Literal::default(), String::new());
+    let whole = literal.feed(text, &mut out) == (text.len(), Progress::More) && literal.is_complete();
+    whole.then_some(out)
 }
 
 /// The text, where it is JSON. Line breaks inside strings, which models write, become their escapes.
@@ -203,6 +226,10 @@ mod tests {
             (json!({"type": "object"}), "{\"a\": [1]}", "{\"a\": [1]}"),
             (json!({"type": "array"}), "[\"a\nb\"]", "[\"a\\nb\"]"),
             (json!({"type": "array"}), "[1", "\"[1\""),
+            (json!({"type": "array"}), "[1, True, None,]", "[1, true, null]"),
+            (json!({"type": "array"}), "('a', 1)", "[\"a\", 1]"),
+            (json!({"type": "object"}), "{'a': 'it\\'s'}", "{\"a\": \"it's\"}"),
+            (json!({"type": ["integer", "null"]}), "None", "null"),
             (json!({"enum": ["1", "2"]}), "2", "\"2\""),
             (json!({}), "null", "\"null\""),
         ];

@@ -18,11 +18,6 @@ pub const SPEC: Spec = Spec {
     shape: Shape::Any,
     unfinished: Unfinished::Dropped,
     native_only: true,
-    keys: Keys {
-        name: &["tool_name", "name"],
-        arguments: &["parameters", "arguments"],
-        id: &[],
-        unwraps: false,
-    },
+    keys: Keys { name: &["tool_name", "name"], arguments: &["parameters", "arguments"], id: &[] },
     ..Spec::BLOCK
 };

@@ -5,13 +5,11 @@
 //! <tool_call>[…]                                                               (3.1)
 //! ```
 
-use crate::tool::families::call_object::Keys;
-use crate::tool::families::json_block::{KEYS, Shape, Spec, Unfinished};
+use crate::tool::families::json_block::{Shape, Spec, Unfinished};
 
 pub const SPEC: Spec = Spec {
     open: &["<|tool_call|>", "<tool_call>"],
     shape: Shape::Any,
     unfinished: Unfinished::Dropped,
-    keys: Keys { unwraps: true, ..KEYS },
     ..Spec::BLOCK
 };

@@ -6,12 +6,6 @@
 //! </tool_call>
 //! ```
 
-use crate::tool::families::call_object::Keys;
-use crate::tool::families::json_block::{KEYS, Spec};
+use crate::tool::families::json_block::Spec;
 
-pub const SPEC: Spec = Spec {
-    open: &["<tool_call>"],
-    close: &["</tool_call>"],
-    keys: Keys { unwraps: true, ..KEYS },
-    ..Spec::BLOCK
-};
+pub const SPEC: Spec = Spec { open: &["<tool_call>"], close: &["</tool_call>"], ..Spec::BLOCK };

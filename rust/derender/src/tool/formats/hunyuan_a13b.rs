@@ -6,14 +6,12 @@
 //!
 //! What it writes while it thinks is no call.
 
-use crate::tool::families::call_object::Keys;
-use crate::tool::families::json_block::{KEYS, Shape, Spec};
+use crate::tool::families::json_block::{Shape, Spec};
 
 pub const SPEC: Spec = Spec {
     open: &["<tool_calls>"],
     close: &["</tool_calls>"],
     shape: Shape::Any,
     quote: Some(["<think>", "</think>"]),
-    keys: Keys { unwraps: true, ..KEYS },
     ..Spec::BLOCK
 };

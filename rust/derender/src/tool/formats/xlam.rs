@@ -7,8 +7,7 @@
 //!
 //! Other JSON is an answer.
 
-use crate::tool::families::call_object::Keys;
-use crate::tool::families::json_block::{Bare, KEYS, Shape, Spec, Strict};
+use crate::tool::families::json_block::{Bare, Shape, Spec, Strict};
 
 pub const SPEC: Spec = Spec {
     open: &["```json", "```", "<tool_call>", "[TOOL_CALLS]"],
@@ -16,6 +15,5 @@ pub const SPEC: Spec = Spec {
     shape: Shape::List,
     bare: Bare::Anywhere,
     strict: Strict::Everywhere,
-    keys: Keys { unwraps: true, ..KEYS },
     ..Spec::BLOCK
 };

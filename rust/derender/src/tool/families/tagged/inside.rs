@@ -123,7 +123,8 @@ impl Tagged {
         loop {
             let rest = input.rest();
             let at = rest.find(|character| words.is_first(character)).unwrap_or(rest.len());
-            state.value.push(&words.plain(&rest[..at]), self.spec.trim, events);
+            let piece = words.plain(&rest[..at]);
+            state.value.push(&piece, self.spec.trim, &state.name, context, events);
             input.advance(at);
             let rest = input.rest();
             let Some(first) = rest.chars().next() else { return false };
@@ -139,7 +140,8 @@ impl Tagged {
                 }
                 Verdict::Literal => first.len_utf8(),
             };
-            state.value.push(&words.plain(&rest[..literal]), self.spec.trim, events);
+            let piece = words.plain(&rest[..literal]);
+            state.value.push(&piece, self.spec.trim, &state.name, context, events);
             input.advance(literal);
         }
     }

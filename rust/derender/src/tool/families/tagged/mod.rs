@@ -10,8 +10,9 @@
 //! </tool_call> text
 //! ```
 //!
-//! Arguments become one JSON object. Strings go out as they come; values that the tool's schema types otherwise are
-//! held until they end. A parameter whose tag is malformed is left out, for JSON has no place for it. A value ends
+//! Arguments become one JSON object. Strings go out as they come, and so do lists and objects, whose beginning decides
+//! what they are; other values are held until they end. A call of one of the request's tools may have a JSON object in
+//! place of its parameters. A parameter whose tag is malformed is left out, for JSON has no place for it. A value ends
 //! where its closing tag is followed by what the format wants next, so that one may hold its own closing tag as text.
 //!
 //! Until a call's name and the tag after it are there, all is text that may turn out to be content. Where the output
@@ -83,7 +84,7 @@ impl Tagged {
                 Mode::Text => self.text(state, input, events),
                 Mode::Outside => self.outside(state, input, events),
                 Mode::Name => self.name(state, input, events),
-                Mode::Named => self.named(state, input, events),
+                Mode::Named => self.named(state, input, context, events),
                 Mode::Inside => self.inside(state, input, events),
                 Mode::Key => self.key(state, input),
                 Mode::Keyed => self.keyed(state, input, context, events),
@@ -95,7 +96,7 @@ impl Tagged {
             }
             match input.take_special() {
                 Some((_, text)) if state.mode == Mode::Value => {
-                    state.value.push(&text, self.spec.trim, events);
+                    state.value.push(&text, self.spec.trim, &state.name, context, events);
                 }
                 // It is no text, and nothing begins or ends with it.
                 Some(_) => {}
@@ -172,8 +173,17 @@ impl ToolParser for Tagged {
                 }
             }
             Mode::Key => state.value.cut_key(part(&rest), events),
-            Mode::Keyed | Mode::Value => state.value.cut(events),
+            Mode::Keyed | Mode::Value => {
+                if state.value.cut(events) {
+                    events.call_end();
+                }
+            }
         }
+    }
+
+    fn openers(&self) -> Vec<&'static str> {
+        let [wrapper, _] = self.spec.wrapper;
+        vec![if wrapper.is_empty() { self.spec.call } else { wrapper }]
     }
 
     fn is_opener(&self, id: u32) -> bool {

@@ -2,7 +2,7 @@
 
 use super::words::{Found, MAX_NAME, Style, may_continue, starts_with};
 use super::{Mode, State, Tagged, attribute};
-use crate::parse::{Events, Input};
+use crate::parse::{Context, Events, Input};
 
 /// Text in front of a call's name that is held; more of it is content.
 const MAX_RAW: usize = 384;
@@ -106,7 +106,13 @@ impl Tagged {
         true
     }
 
-    pub(super) fn named(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
+    pub(super) fn named(
+        &self,
+        state: &mut State,
+        input: &mut Input,
+        context: &Context,
+        events: &mut Events,
+    ) -> bool {
         if !self.blanks(state, input, events) {
             return true;
         }
@@ -114,6 +120,10 @@ impl Tagged {
         let text = input.rest();
         if text.starts_with(&words.parameter) || text.starts_with(&words.call_close) {
             Self::begin(state, events);
+        } else if text.starts_with('{') && context.tool(&state.name).is_some() {
+            Self::begin(state, events);
+            state.value.open_arguments();
+            state.mode = Mode::Value;
         } else if text.is_empty()
             || (may_come(input) && may_continue(text, &[&words.parameter, &words.call_close]))
         {

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::words::Spec;
+use crate::parse::json::{Progress, Scanner};
+use crate::parse::python::Literal;
 use crate::parse::{Context, Events};
 use crate::tool::families::typing::{Types, escaped, json, quoted};
 
@@ -22,17 +24,37 @@ pub enum Trim {
     Blanks,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Text that is held while it decides what the value is. A longer value that is a list or object goes out as it comes.
+const MAX_HELD: usize = 256;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
-    /// Goes out as it comes.
+    /// A string.
     Text,
     /// A string, or null: held until it is no longer like null.
     Nullable,
-    /// Held until it ends.
+    /// Held until its end or its length decides.
     #[default]
-    Held,
-    /// Held: perhaps the whole of the arguments.
-    Whole,
+    Undecided,
+    Json(Scanner),
+    Python(Literal),
+    /// Neither, which showed too late: its text goes out as it is.
+    Malformed,
+    /// After an object that is all of the arguments.
+    Dropped,
+}
+
+/// Whether an object that a value holds is all of the arguments.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Whole {
+    #[default]
+    No,
+    /// The value that is read may be.
+    Perhaps,
+    /// A value, by its key, is if no parameter follows.
+    Read { key: String, object: String },
+    /// It is, and has gone out.
+    Written,
 }
 
 /// The arguments of the call that is read, and its value.
@@ -50,8 +72,7 @@ pub struct State {
     framed: bool,
     blanks: String,
     text: String,
-    /// An object that is all of the arguments, if no parameter follows, and its key.
-    whole: Option<(String, String)>,
+    whole: Whole,
 }
 
 impl State {
@@ -64,7 +85,7 @@ impl State {
             (_, true) => Some(false),
             _ => None,
         };
-        self.kind = Kind::Held;
+        self.kind = if self.whole == Whole::Written { Kind::Dropped } else { Kind::Undecided };
         self.begun = false;
         self.framed = false;
         self.blanks.clear();
@@ -74,16 +95,25 @@ impl State {
     /// Its value begins.
     pub fn open(&mut self, spec: &Spec, tool: &str, context: &Context, events: &mut Events) {
         let types = self.types(tool, context);
-        self.kind = if spec.unwraps && self.may_be_whole(tool, context) {
-            Kind::Whole
+        self.kind = if self.kind == Kind::Dropped {
+            Kind::Dropped
+        } else if spec.unwraps && self.may_be_whole(tool, context) {
+            self.whole = Whole::Perhaps;
+            Kind::Undecided
         } else if types.is_string() {
             self.open_string(events);
             Kind::Text
         } else if types.is_string_or_null() {
             Kind::Nullable
         } else {
-            Kind::Held
+            Kind::Undecided
         };
+    }
+
+    /// An object begins that stands in place of the parameters.
+    pub fn open_arguments(&mut self) {
+        self.whole = Whole::Written;
+        self.kind = Kind::Json(Scanner::default());
     }
 
     fn types(&self, tool: &str, context: &Context) -> Types {
@@ -95,28 +125,90 @@ impl State {
     }
 
     fn may_be_whole(&self, tool: &str, context: &Context) -> bool {
-        let first = !self.opened && self.whole.is_none();
+        let first = !self.opened && self.whole == Whole::No;
         let named = matches!(self.key.as_str(), "arguments" | "input");
         first && named && properties(tool, context).is_some_and(|known| !known.contains_key(&self.key))
     }
 
     /// The next piece of the value.
-    pub fn push(&mut self, piece: &str, trim: Trim, events: &mut Events) {
-        match self.kind {
+    pub fn push(&mut self, piece: &str, trim: Trim, tool: &str, context: &Context, events: &mut Events) {
+        match &mut self.kind {
             Kind::Text => self.write(piece, trim, events),
-            Kind::Held | Kind::Whole => self.text.push_str(piece),
+            Kind::Json(_) | Kind::Python(_) => self.go_on(piece, events),
+            Kind::Malformed => events.arguments(piece),
+            Kind::Dropped => {}
+            Kind::Undecided => {
+                self.text.push_str(piece);
+                if self.text.len() > MAX_HELD {
+                    self.decide(trim, tool, context, events);
+                }
+            }
             Kind::Nullable => {
                 self.text.push_str(piece);
                 let text = self.text.trim();
-                let like_null =
-                    "null".get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text));
+                let like_null = "None".starts_with(text)
+                    || "null".get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text));
                 if !like_null || self.text.len() > MAX_NULL {
-                    self.open_string(events);
-                    self.kind = Kind::Text;
-                    let text = std::mem::take(&mut self.text);
-                    self.write(&text, trim, events);
+                    self.write_string(trim, events);
                 }
             }
+        }
+    }
+
+    /// The text that is held turns out to be a string.
+    fn write_string(&mut self, trim: Trim, events: &mut Events) {
+        self.open_string(events);
+        self.kind = Kind::Text;
+        let text = std::mem::take(&mut self.text);
+        self.write(&text, trim, events);
+    }
+
+    /// Decides by its beginning what a long value is.
+    fn decide(&mut self, trim: Trim, tool: &str, context: &Context, events: &mut Events) {
+        let whole = self.whole == Whole::Perhaps && begins_whole(&self.text, tool, context);
+        if !whole && !self.types(tool, context).may_open(&self.text) {
+            self.whole = Whole::No;
+            return self.write_string(trim, events);
+        }
+        let (mut scanner, mut literal) = (Scanner::default(), Literal::default());
+        let fits = |(_, progress)| progress != Progress::Malformed;
+        self.kind = if fits(scanner.scan(&self.text, &mut String::new())) {
+            Kind::Json(Scanner::default())
+        } else if fits(literal.feed(&self.text, &mut String::new())) {
+            Kind::Python(Literal::default())
+        } else {
+            self.whole = Whole::No;
+            return self.write_string(trim, events);
+        };
+        if whole {
+            self.whole = Whole::Written;
+        } else {
+            self.whole = Whole::No;
+            self.member(events);
+        }
+        let text = std::mem::take(&mut self.text);
+        self.go_on(&text, events);
+    }
+
+    /// Reads on in a list or object.
+    fn go_on(&mut self, piece: &str, events: &mut Events) {
+        let mut out = String::new();
+        let (read, _) = match &mut self.kind {
+            Kind::Json(scanner) => scanner.scan(piece, &mut out),
+            Kind::Python(literal) => {
+                let (read, progress) = literal.feed(piece, &mut out);
+                if progress == Progress::Malformed {
+                    out.push_str(&literal.take_held());
+                }
+                (read, progress)
+            }
+            _ => (0, Progress::More),
+        };
+        events.arguments(&out);
+        let rest = &piece[read..];
+        if !rest.trim().is_empty() {
+            events.arguments(rest);
+            self.kind = Kind::Malformed;
         }
     }
 
@@ -166,14 +258,19 @@ impl State {
                 }
                 events.arguments("\"");
             }
-            Kind::Whole if is_whole(&text, tool, context) => {
-                self.whole = json(text.trim()).map(|object| (std::mem::take(&mut self.key), object));
+            Kind::Undecided if self.whole == Whole::Perhaps && is_whole(&text, tool, context) => {
+                let object = json(text.trim()).unwrap_or_default();
+                self.whole = Whole::Read { key: std::mem::take(&mut self.key), object };
             }
-            Kind::Nullable | Kind::Held | Kind::Whole => {
+            Kind::Nullable | Kind::Undecided => {
+                if self.whole == Whole::Perhaps {
+                    self.whole = Whole::No;
+                }
                 let value = self.types(tool, context).write(&text, trimmed(&text, trim));
                 self.member(events);
                 events.arguments(&value);
             }
+            Kind::Json(_) | Kind::Python(_) | Kind::Malformed | Kind::Dropped => {}
         }
         self.blanks.clear();
     }
@@ -194,7 +291,7 @@ impl State {
 
     /// What looked like all of the arguments is one of them.
     fn flush_whole(&mut self, events: &mut Events) {
-        if let Some((key, object)) = self.whole.take() {
+        if let Whole::Read { key, object } = std::mem::take(&mut self.whole) {
             self.opened = true;
             events.arguments(&format!("{{{}: {object}", quoted(&key)));
         }
@@ -202,34 +299,41 @@ impl State {
 
     /// The arguments end.
     pub fn close_object(&mut self, events: &mut Events) {
-        match self.whole.take() {
-            Some((_, object)) => events.arguments(&object),
-            None if self.opened => events.arguments("}"),
-            None => events.arguments("{}"),
+        match std::mem::take(&mut self.whole) {
+            Whole::Read { object, .. } => events.arguments(&object),
+            Whole::Written => {}
+            Whole::No | Whole::Perhaps => events.arguments(if self.opened { "}" } else { "{}" }),
         }
         self.opened = false;
     }
 
     /// The output ends inside a key.
     pub fn cut_key(&mut self, key: &str, events: &mut Events) {
+        if self.whole == Whole::Written {
+            return;
+        }
         self.flush_whole(events);
         events.arguments(if self.opened { ", \"" } else { "{\"" });
         events.arguments(&escaped(key));
     }
 
-    /// The output ends behind a key or inside a value: what is held goes out as it is.
-    pub fn cut(&mut self, events: &mut Events) {
-        match self.kind {
+    /// The output ends behind a key or inside a value: what is held goes out as it is. Whether the arguments are whole.
+    pub fn cut(&mut self, events: &mut Events) -> bool {
+        match &mut self.kind {
             Kind::Text => events.arguments(&escaped(&self.blanks)),
             Kind::Nullable => {
                 self.open_string(events);
                 events.arguments(&escaped(&self.text));
             }
-            Kind::Held | Kind::Whole => {
+            Kind::Undecided => {
                 self.member(events);
                 events.arguments(self.text.trim());
             }
+            Kind::Python(literal) => events.arguments(&literal.take_held()),
+            Kind::Json(scanner) => return self.whole == Whole::Written && scanner.is_complete(),
+            Kind::Malformed | Kind::Dropped => {}
         }
+        false
     }
 }
 
@@ -247,6 +351,13 @@ fn is_whole(text: &str, tool: &str, context: &Context) -> bool {
     let object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text.trim());
     let (Ok(object), Some(known)) = (object, properties(tool, context)) else { return false };
     object.keys().all(|key| known.contains_key(key))
+}
+
+/// Whether the first key of an object whose beginning this is, is one of the tool's parameters.
+fn begins_whole(text: &str, tool: &str, context: &Context) -> bool {
+    let key = || text.trim_start().strip_prefix('{')?.trim_start().strip_prefix('"')?.split_once('"');
+    let known = properties(tool, context);
+    key().zip(known).is_some_and(|((key, _), known)| known.contains_key(key))
 }
 
 fn trimmed(text: &str, trim: Trim) -> &str {

@@ -9,15 +9,21 @@
 //!
 //! In the middle of a bare answer, a list that begins a line is calls too, if they are calls of the request's tools.
 //!
+//! Behind an opening marker JSON is read too, as in the JSON block family.
+//!
 //! Text that begins like a call and is none is content, markers included. Once a call has begun and its arguments turn
 //! out to be malformed, what follows up to the closing marker is passed on word for word, and the call never counts as
 //! complete.
 
+mod after;
+
 use serde::{Deserialize, Serialize};
 
+use after::blanks;
+
+use super::json_block::{self, JsonBlock, Shape};
 use super::python_call::PythonCall;
-use crate::parse::json::Progress;
-use crate::parse::{Context, Events, Input, Lead, Markers, Segment, Until, take_lead};
+use crate::parse::{Context, Events, Input, Markers, Segment, Until};
 use crate::tool::{ToolBuild, ToolParser};
 
 /// What tells one model of the family from another.
@@ -45,6 +51,7 @@ pub struct PythonList {
     spec: Spec,
     open: Markers,
     close: Markers,
+    json: JsonBlock,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +63,8 @@ enum Mode {
     /// After an opening marker, or between two calls.
     Before,
     Call,
+    /// In JSON.
+    Json,
     /// After a call.
     After,
     /// After the list.
@@ -79,13 +88,20 @@ pub struct State {
     /// Whether the list follows text: then only the request's tools are calls in it.
     in_prose: bool,
     call: PythonCall,
+    json: json_block::State,
 }
 
 impl PythonList {
     /// Compiles a spec for a vocabulary.
     #[must_use]
     pub fn new(spec: Spec, build: ToolBuild<'_>) -> Self {
-        Self { spec, open: Markers::new(spec.open, build), close: Markers::new(spec.close, build) }
+        let json = json_block::Spec { close: spec.close, shape: Shape::Any, ..json_block::Spec::BLOCK };
+        Self {
+            spec,
+            open: Markers::new(spec.open, build),
+            close: Markers::new(spec.close, build),
+            json: JsonBlock::new(json, build),
+        }
     }
 
     fn run(&self, state: &mut State, input: &mut Input, context: &Context, events: &mut Events) {
@@ -95,6 +111,7 @@ impl PythonList {
                 Mode::Text => self.text(state, input, events),
                 Mode::Before => self.before(state, input, events),
                 Mode::Call => self.call(state, input, context, events),
+                Mode::Json => self.json(state, input, context, events),
                 Mode::After => self.after(state, input),
                 Mode::Closing => self.closing(state, input),
                 Mode::Broken => self.broken(state, input, events),
@@ -170,9 +187,31 @@ impl PythonList {
                 state.call = PythonCall::default();
                 state.mode = Mode::Call;
             }
+            '{' if self.spec.open.iter().any(|open| state.raw.starts_with(open)) => self.open_json(state),
             _ => Self::give_up(state, events),
         }
         true
+    }
+
+    /// JSON begins behind an opening marker, alone or in a list.
+    fn open_json(&self, state: &mut State) {
+        let raw = std::mem::take(&mut state.raw);
+        if let Some((marker, blanks)) = raw.rsplit_once('[').filter(|_| state.in_list) {
+            self.json.open_block(&mut state.json, marker);
+            state.json.open_list(blanks);
+        } else {
+            self.json.open_block(&mut state.json, &raw);
+        }
+        state.mode = Mode::Json;
+    }
+
+    fn json(&self, state: &mut State, input: &mut Input, context: &Context, events: &mut Events) -> bool {
+        let go_on = self.json.block(&mut state.json, input, context, events);
+        if JsonBlock::is_outside(&state.json) {
+            state.in_list = false;
+            state.mode = Mode::Text;
+        }
+        go_on
     }
 
     /// There is no call: the text is content.
@@ -181,161 +220,6 @@ impl PythonList {
         state.in_list = false;
         state.line_start = false;
         state.mode = Mode::Text;
-    }
-
-    fn call(&self, state: &mut State, input: &mut Input, context: &Context, events: &mut Events) -> bool {
-        let known = Some(context).filter(|_| state.in_prose);
-        let (read, progress) = state.call.feed(input.rest(), known, events);
-        input.advance(read);
-        if state.call.is_started() {
-            state.raw.clear();
-        }
-        match progress {
-            Progress::Done => {
-                state.mode = Mode::After;
-                true
-            }
-            Progress::Malformed => {
-                Self::malformed(state, events);
-                true
-            }
-            Progress::More => match input.take_special() {
-                // A special token in a string is the string's: no block ends there.
-                Some((_, text)) if state.call.in_string() => {
-                    state.call.feed(&text, known, events);
-                    true
-                }
-                Some((id, _)) if self.close.of_id(id).is_some() && state.call.is_started() => {
-                    state.mode = Mode::Text;
-                    true
-                }
-                Some((id, text)) if self.close.of_id(id).is_some() => {
-                    Self::malformed(state, events);
-                    events.content(&text);
-                    true
-                }
-                _ => false,
-            },
-        }
-    }
-
-    fn malformed(state: &mut State, events: &mut Events) {
-        let raw = state.call.take_raw();
-        if state.call.is_started() {
-            events.arguments(&raw);
-            state.mode = Mode::Broken;
-        } else {
-            state.raw.push_str(&raw);
-            Self::give_up(state, events);
-        }
-    }
-
-    fn after(&self, state: &mut State, input: &mut Input) -> bool {
-        let blanks = blanks(input);
-        if blanks > MAX_BLANKS {
-            state.mode = Mode::Text;
-            return true;
-        }
-        let Some(character) = input.rest()[blanks..].chars().next() else {
-            if input.is_final() {
-                state.mode = Mode::Closing;
-            }
-            return input.is_final();
-        };
-        match character {
-            ',' => {
-                input.rest()[..=blanks].clone_into(&mut state.raw);
-                input.advance(blanks + 1);
-                state.mode = Mode::Before;
-            }
-            ']' if state.in_list => {
-                input.advance(blanks + 1);
-                state.mode = Mode::Closing;
-            }
-            // A new line is as good as a comma.
-            _ if PythonCall::begins_with(character)
-                && (state.in_list || self.spec.listless)
-                && blanks > 0 =>
-            {
-                input.rest()[..blanks].clone_into(&mut state.raw);
-                input.advance(blanks);
-                state.mode = Mode::Before;
-            }
-            _ => state.mode = Mode::Closing,
-        }
-        true
-    }
-
-    /// Looks for the closing marker, which may be missing.
-    fn closing(&self, state: &mut State, input: &mut Input) -> bool {
-        state.in_list = false;
-        if blanks(input) > MAX_BLANKS {
-            state.mode = Mode::Text;
-            return true;
-        }
-        state.mode = match take_lead(input, &self.close) {
-            Lead::Marker(_) => self.closed(),
-            Lead::Undecided => return false,
-            Lead::Other => {
-                // A marker that was cut is no text.
-                let rest = input.rest().trim_start();
-                if input.is_last() && self.close.begins_with(rest) {
-                    input.advance(input.rest().len());
-                }
-                Mode::Text
-            }
-        };
-        true
-    }
-
-    fn closed(&self) -> Mode {
-        if self.spec.echoes { Mode::Echo } else { Mode::Text }
-    }
-
-    fn echo(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
-        if state.raw.is_empty() {
-            let blanks = blanks(input);
-            events.content(&input.rest()[..blanks]);
-            input.advance(blanks);
-            match input.rest().chars().next() {
-                None if !input.is_final() => return false,
-                Some('[') => {}
-                _ => {
-                    state.mode = Mode::Text;
-                    return true;
-                }
-            }
-        }
-        let (text, until) = input.until(&self.close);
-        state.raw.push_str(text);
-        if state.raw.len() > MAX_ECHO {
-            Self::give_up(state, events);
-        }
-        match until {
-            Until::Marker(_) => {
-                state.raw.clear();
-                true
-            }
-            Until::Special { .. } => {
-                Self::give_up(state, events);
-                true
-            }
-            Until::End => false,
-        }
-    }
-
-    fn broken(&self, state: &mut State, input: &mut Input, events: &mut Events) -> bool {
-        let (text, until) = input.until(&self.close);
-        events.arguments(text);
-        match until {
-            Until::Marker(_) => {
-                state.in_list = false;
-                state.mode = Mode::Text;
-                true
-            }
-            Until::Special { .. } => true,
-            Until::End => false,
-        }
     }
 }
 
@@ -353,11 +237,6 @@ fn list_at_line_start(text: &str, line_start: &mut bool) -> Option<usize> {
         }
     }
     None
-}
-
-/// The bytes of blanks that the unread text begins with.
-fn blanks(input: &Input) -> usize {
-    input.rest().len() - input.rest().trim_start().len()
 }
 
 impl ToolParser for PythonList {
@@ -379,7 +258,14 @@ impl ToolParser for PythonList {
         if state.mode == Mode::Call && !state.call.is_started() {
             Self::malformed(state, events);
         }
+        if state.mode == Mode::Json {
+            self.json.end(&mut state.json, events);
+        }
         events.content(&std::mem::take(&mut state.raw));
+    }
+
+    fn openers(&self) -> Vec<&'static str> {
+        self.spec.open.to_vec()
     }
 
     fn is_opener(&self, id: u32) -> bool {
