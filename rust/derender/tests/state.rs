@@ -132,3 +132,32 @@ fn a_state_does_not_grow_with_the_output() {
     // Nesting is remembered, one bit a level.
     assert!(step(&format!("\", \"b\": {}", "[".repeat(1000))) <= 512);
 }
+
+/// A value that the schema types as a list goes out as it comes, however long it is.
+#[test]
+fn a_state_does_not_grow_with_a_typed_argument() {
+    let coder = derenderer(Some("qwen3_coder"));
+    let tools = json!([{"type": "function", "function": {"name": "f", "parameters":
+        {"type": "object", "properties": {"legs": {"type": "array"}}}}}]);
+    let (mut state, mut arguments) = (Value::Null, String::new());
+    let mut step = |text: &str| {
+        let body = body(text, "r", 0, "f", &state);
+        let mut body: Value = serde_json::from_slice(&body).expect("JSON");
+        body["chat_request"]["tools"] = tools.clone();
+        let answer = answer(&coder, body.to_string().as_bytes());
+        state = answer["stream_state"].clone();
+        let calls = answer["chunk"]["choices"][0]["delta"]["tool_calls"].as_array().cloned();
+        for call in calls.into_iter().flatten() {
+            arguments.push_str(call["function"]["arguments"].as_str().unwrap_or_default());
+        }
+        state.to_string().len()
+    };
+    step("</think><tool_call>\n<function=f>\n<parameter=legs>\n[{\"from\": \"OSL\"}");
+    for _ in 0..10 {
+        assert!(step(&", {\"to\": True}".repeat(2000)) <= 512);
+    }
+    step(",]\n</parameter>\n</function>\n</tool_call>");
+    let arguments: Value = serde_json::from_str(&arguments).expect("JSON");
+    assert_eq!(arguments["legs"].as_array().map(Vec::len), Some(20_001));
+    assert_eq!(arguments["legs"][20_000], json!({"to": true}));
+}
