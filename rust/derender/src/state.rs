@@ -59,8 +59,16 @@ impl Binding<'_> {
     /// A bad-request error for a state that is too long, of another version, altered, or not of this stream.
     pub fn read(&self, state: &Fields<'_, '_>, limits: &Bounds) -> Result<Option<Vec<u8>>> {
         let refuse = |why: &str| Err(Error::bad_parameter("stream_state", format!("stream_state {why}")));
-        check_foreign(state, self.max_model_len)?;
-        let Some(text) = state.string("s")? else { return Ok(None) };
+        let begun = check_foreign(state, self.max_model_len)?;
+        let Some(text) = state.string("s")? else {
+            if begun {
+                return refuse(
+                    "is another server's, in the middle of a stream: finish the stream there, or send its token ids so \
+                     far as one chunk with stream_state null",
+                );
+            }
+            return Ok(None);
+        };
         bounds::state_bytes(text.len(), limits)?;
         if state.integer("v")? != Some(VERSION) {
             return refuse("is of another version: start the stream again");
@@ -78,19 +86,21 @@ impl Binding<'_> {
     }
 }
 
-/// Fields of vLLM's own state are accepted and ignored, where they are what vLLM accepts.
-fn check_foreign(state: &Fields<'_, '_>, max_model_len: usize) -> Result<()> {
+/// Checks the fields of vLLM's own state as vLLM does. Whether they say that the stream has begun.
+fn check_foreign(state: &Fields<'_, '_>, max_model_len: usize) -> Result<bool> {
     for key in ["prefix_offset", "read_offset", "logprob_text_offset"] {
         if let Some(number) = state.integer(key)? {
             bounds::token_count(&state.path(key), number)?;
         }
     }
+    let mut begun = false;
     for key in ["role_sent", "tools_streamed"] {
-        state.boolean(key)?;
+        begun |= state.boolean(key)?.unwrap_or_default();
     }
     for key in ["prev_tokens", "last_tool_call_ids", "output_token_ids", "output_chunk_lens"] {
         if let Some(items) = state.list(key)? {
             bounds::id_count(&state.path(key), items.len(), max_model_len)?;
+            begun |= !items.is_empty();
         }
     }
     state.strings("prev_tokens")?;
@@ -108,5 +118,5 @@ fn check_foreign(state: &Fields<'_, '_>, max_model_len: usize) -> Result<()> {
             format!("{path} must be above 0 and sum up to the {count} output_token_ids"),
         ));
     }
-    Ok(())
+    Ok(begun)
 }

@@ -161,3 +161,18 @@ fn a_state_does_not_grow_with_a_typed_argument() {
     assert_eq!(arguments["legs"].as_array().map(Vec::len), Some(20_001));
     assert_eq!(arguments["legs"][20_000], json!({"to": true}));
 }
+
+#[test]
+fn a_stream_that_another_server_began_is_refused() {
+    let plain = derenderer(None);
+    let state = |tokens: Value, role_sent: bool| {
+        json!({"prev_tokens": tokens, "prefix_offset": 0, "read_offset": 0, "role_sent": role_sent,
+            "output_token_ids": [], "output_chunk_lens": []})
+    };
+    assert!(plain.chat(&body("x", "r", 0, "f", &state(json!([]), false))).is_ok());
+    for begun in [state(json!(["a"]), false), state(json!([]), true)] {
+        let error = plain.chat(&body("x", "r", 0, "f", &begun)).expect_err("a stream that has begun");
+        assert_eq!(error.param(), Some("stream_state"));
+        assert!(error.to_string().contains("another server"), "{error}");
+    }
+}
