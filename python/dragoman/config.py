@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
+import secrets
 from typing import Any, Literal
 
 
@@ -32,7 +34,8 @@ class ServingConfig:
     """A model as it is served.
 
     `vocab_size` is the number of ids the model knows; `default_sampling` holds the sampling fields of
-    `generation_config.json` after overrides; `eos_token_ids` stop a generation.
+    `generation_config.json` after overrides; `eos_token_ids` stop a generation. `stream_state_key` authenticates
+    stream states: 16 bytes, random unless it is given.
     """
 
     served_model_names: tuple[str, ...]
@@ -48,8 +51,15 @@ class ServingConfig:
     reasoning_parser: str | None = None
     enable_auto_tool_choice: bool = False
     tokens_only: bool = False
+    stream_state_key: bytes = dataclasses.field(default_factory=lambda: secrets.token_bytes(16), repr=False)
     bounds: Bounds = dataclasses.field(default_factory=Bounds)
 
     def to_json(self) -> bytes:
         """The form that `_core` reads."""
-        return json.dumps(dataclasses.asdict(self)).encode()
+        fields = dataclasses.asdict(self) | {"stream_state_key": list(self.stream_state_key)}
+        return json.dumps(fields).encode()
+
+
+def stream_state_key(text: str) -> bytes:
+    """The key that all servers get who are started with the same text."""
+    return hashlib.blake2b(text.encode(), digest_size=16, person=b"stream_state").digest()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dragoman import _core
-from dragoman.config import Bounds, ServingConfig
+from dragoman.config import Bounds, ServingConfig, stream_state_key
 from dragoman.hub import ModelFiles, resolve
 from dragoman.hub import limits as hub_limits
 from dragoman.template.parity import Engine, compile_template
@@ -47,6 +47,7 @@ class ModelOptions:
     tool_call_parser: str | None = None
     reasoning_parser: str | None = None
     enable_auto_tool_choice: bool = False
+    stream_state_key: str | None = dataclasses.field(default=None, repr=False)
     bounds: Bounds = dataclasses.field(default_factory=Bounds)
 
 
@@ -124,6 +125,7 @@ def serving_config(
     generation = hub_limits.generation_config(files, options.generation_config)
     generation = {**generation, **options.override_generation_config}
     vocab_size = hub_limits.text_config(files.config).get("vocab_size")
+    shared = {"stream_state_key": stream_state_key(key)} if (key := options.stream_state_key) else {}
     return ServingConfig(
         served_model_names=options.served_model_names or (options.model,),
         max_model_len=_max_model_len(files, options),
@@ -139,6 +141,7 @@ def serving_config(
         enable_auto_tool_choice=options.enable_auto_tool_choice,
         tokens_only=tokens_only,
         bounds=options.bounds,
+        **shared,
     )
 
 

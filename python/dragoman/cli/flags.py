@@ -46,6 +46,12 @@ def add_server_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--uds", metavar="PATH", help="a Unix socket instead of host and port")
     group.add_argument("--root-path", default="", metavar="PATH", help="prefix that a proxy takes off")
     group.add_argument("--api-key", nargs="+", default=[], metavar="KEY", help="also VLLM_API_KEY")
+    group.add_argument(
+        "--stream-state-key",
+        metavar="KEY",
+        help="a secret that all replicas share, so that each reads the others' stream_state; random by default; also "
+        "DRAGOMAN_STREAM_STATE_KEY",
+    )
     group.add_argument("--ssl-keyfile", metavar="FILE")
     group.add_argument("--ssl-certfile", metavar="FILE")
     group.add_argument("--log-level", choices=LOG_LEVELS, default="info")
@@ -136,3 +142,8 @@ def api_keys(flags: list[str]) -> tuple[str, ...]:
     """The keys of --api-key, else the one of VLLM_API_KEY."""
     keys = flags or [os.environ.get("VLLM_API_KEY", "")]
     return tuple(key for key in keys if key)
+
+
+def stream_state_key(flag: str | None) -> str | None:
+    """The key of --stream-state-key, else the one of DRAGOMAN_STREAM_STATE_KEY."""
+    return flag or os.environ.get("DRAGOMAN_STREAM_STATE_KEY") or None

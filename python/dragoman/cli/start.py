@@ -8,7 +8,7 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from dragoman.cli.flags import ENGINE_FIELDS, MODEL_FIELDS, api_keys
+from dragoman.cli.flags import ENGINE_FIELDS, MODEL_FIELDS, api_keys, stream_state_key
 from dragoman.cli.scale_out import SwitchError, scale_out
 from dragoman.cli.trainer import trainer
 from dragoman.config import Bounds
@@ -76,5 +76,6 @@ def model_options(flags: argparse.Namespace) -> ModelOptions:
     return ModelOptions(
         served_model_names=tuple(flags.served_model_name),
         bounds=Bounds(**limits),
+        stream_state_key=stream_state_key(flags.stream_state_key),
         **{name: getattr(flags, name) for name in MODEL_FIELDS},
     )

@@ -18,7 +18,7 @@ fn derenderer(tokenizer: &Arc<Tokenizer>) -> Derenderer {
         "served_model_names": ["m"], "max_model_len": 100_000, "vocab_size": 151_936, "max_logprobs": 20,
         "default_sampling": {}, "eos_token_ids": [151_645], "chat_template_content_format": "auto",
         "default_chat_template_kwargs": {}, "trust_request_chat_template": false, "tool_call_parser": "hermes",
-        "reasoning_parser": "qwen3", "enable_auto_tool_choice": true, "tokens_only": false, "bounds": {},
+        "reasoning_parser": "qwen3", "enable_auto_tool_choice": true, "tokens_only": false, "stream_state_key": vec![7u8; 16], "bounds": {},
     });
     let config = ServingConfig::from_json(settings.to_string().as_bytes()).expect("settings");
     Derenderer::new(Arc::clone(tokenizer), Arc::new(config)).expect("a derenderer")

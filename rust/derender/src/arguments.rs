@@ -32,6 +32,16 @@ pub enum State {
 }
 
 impl State {
+    /// See [`crate::parse::State::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        match self {
+            Self::Undecided(held) => held.len() <= MAX_HELD,
+            Self::Quoted(inside) => inside.is_valid(),
+            Self::Start | Self::Verbatim | Self::Closed => true,
+        }
+    }
+
     /// Takes the next piece and appends to `out` what is decided.
     pub fn push(&mut self, piece: &str, out: &mut String) {
         match self {

@@ -9,6 +9,7 @@ use dragoman_protocol::generate_response::StopReason;
 use serde::{Deserialize, Serialize};
 
 use crate::detok::{self, Detokenizer};
+use crate::logprobs;
 use crate::message::{self, Assembler, Delta};
 use crate::options::Options;
 use crate::parse::{AnyState, Events, Segment};
@@ -52,6 +53,12 @@ pub struct Plain {
     /// The last ids, which decide the text of tokens that end inside a character.
     pub context: Vec<u32>,
     pub prompt_tokens: u32,
+}
+
+impl Plain {
+    fn is_valid(&self) -> bool {
+        self.detok.is_valid() && self.message.is_valid() && self.context.len() <= logprobs::CONTEXT
+    }
 }
 
 /// The end of a choice, as the engine gave it.
@@ -368,7 +375,7 @@ impl Choice {
     pub fn load(options: &Options, bytes: &[u8]) -> Option<Self> {
         let ((plain, reasoning, tool), rest) =
             postcard::take_from_bytes::<(Plain, Vec<u8>, Vec<u8>)>(bytes).ok()?;
-        if !options.stops.is_valid(&plain.stop) {
+        if !plain.is_valid() || !options.stops.is_valid(&plain.stop) {
             return None;
         }
         let reasoning = match &options.reasoning {

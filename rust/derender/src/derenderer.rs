@@ -9,6 +9,7 @@ use dragoman_protocol::{
     Body, Bounds, Error as RequestError, Fields, Json, Result, SamplingParams, ServingConfig, bounds, json,
 };
 use dragoman_tokenizer::{Tokenizer, Vocabulary};
+use serde_json::Value;
 use siphasher::sip::SipHasher24;
 
 use crate::choice::{Choice, Finish, Pipeline};
@@ -82,10 +83,7 @@ impl Derenderer {
     pub fn chat(&self, body: &[u8]) -> Result<Answer> {
         let parsed = Body::parse(body, &self.config.bounds)?;
         let request = DerenderRequest::chat(&parsed, &self.config)?;
-        let options = match &request.request {
-            Some(fields) => Options::chat(fields, &self.parsers, self.build(), &self.config)?,
-            None => Options::plain(&self.config),
-        };
+        let options = self.chat_options(&request)?;
         let body = match &request.generated {
             Generated::Whole(responses) => match responses.first() {
                 Some(response) => chat::whole(self, &request, response, &options, body)?,
@@ -119,6 +117,28 @@ impl Derenderer {
             }
         };
         Ok(Answer { body, parsed: true })
+    }
+
+    /// These bytes as the `stream_state` of a chunk's body, with the tag that belongs to them. For tests of what stands
+    /// behind the tag: no client's bytes come here.
+    ///
+    /// # Errors
+    /// What the body's fields refuse; None where the body is no chunk of a stream.
+    #[doc(hidden)]
+    pub fn sign_chat_state(&self, body: &[u8], state: &[u8]) -> Result<Option<Value>> {
+        let parsed = Body::parse(body, &self.config.bounds)?;
+        let request = DerenderRequest::chat(&parsed, &self.config)?;
+        let options = self.chat_options(&request)?;
+        let Generated::Chunk { chunk, .. } = &request.generated else { return Ok(None) };
+        let stream = Stream { derenderer: self, request: &request, chunk, options: &options };
+        Ok(Some(stream.sign::<chat::Chat>(state)))
+    }
+
+    fn chat_options(&self, request: &DerenderRequest<'_, '_>) -> Result<Options> {
+        match &request.request {
+            Some(fields) => Options::chat(fields, &self.parsers, self.build(), &self.config),
+            None => Ok(Options::plain(&self.config)),
+        }
     }
 
     /// The limits on requests.

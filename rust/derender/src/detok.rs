@@ -39,6 +39,16 @@ pub struct State {
     known: u8,
 }
 
+impl State {
+    /// See [`crate::parse::State::is_valid`]: what a window decodes is bounded.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.pending.len() <= utf8::MAX_RUN
+            && self.window.len() <= SEED + WINDOW
+            && usize::from(self.known) <= self.window.len()
+    }
+}
+
 impl Detokenizer {
     /// A detokenizer of a tokenizer and its vocabulary.
     #[must_use]

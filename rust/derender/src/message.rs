@@ -26,6 +26,14 @@ pub struct State {
     arguments: arguments::State,
 }
 
+impl State {
+    /// See [`crate::parse::State::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.blanks.len() <= MAX_BLANKS && self.complete <= self.calls && self.arguments.is_valid()
+    }
+}
+
 /// What is new in a message. A whole message is one delta.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delta {

@@ -83,14 +83,7 @@ impl Stream<'_> {
             return self.write::<E>(Vec::new(), None, state);
         };
         let request_binding = self.options.binding();
-        let binding = Binding {
-            server: self.derenderer.fingerprint,
-            request: &request_binding,
-            request_id: chunk.request_id.unwrap_or_default(),
-            endpoint: E::NAME,
-            index: generated.index,
-            max_model_len: self.derenderer.config.max_model_len,
-        };
+        let binding = self.binding::<E>(&request_binding, generated.index);
         let mut choice = self.choice(&binding, state)?;
         // As the reference: a completion's prompt may fill the context.
         let prompt_tokens = if E::BESIDE { choice.plain.prompt_tokens as usize } else { 0 };
@@ -109,6 +102,25 @@ impl Stream<'_> {
         let state = choice.save(options);
         bounds::state_bytes(state.len() / 3 * 4 + 32, &derenderer.config.bounds)?;
         self.write::<E>(vec![written], prompt_ids.filter(|_| E::BESIDE), binding.write(&state))
+    }
+
+    fn binding<'b, E: Endpoint>(&'b self, request: &'b [u8], index: i64) -> Binding<'b> {
+        let config = &self.derenderer.config;
+        Binding {
+            key: &config.stream_state_key,
+            server: self.derenderer.fingerprint,
+            request,
+            request_id: self.chunk.request_id.unwrap_or_default(),
+            endpoint: E::NAME,
+            index,
+            max_model_len: config.max_model_len,
+        }
+    }
+
+    /// These bytes as the state of the chunk's choice, with the tag that belongs to them.
+    pub(crate) fn sign<E: Endpoint>(&self, state: &[u8]) -> Value {
+        let index = self.chunk.choices.first().map_or(0, |choice| choice.index);
+        self.binding::<E>(&self.options.binding(), index).write(state)
     }
 
     /// The choice as the chunk before left it.

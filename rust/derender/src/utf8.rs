@@ -1,7 +1,7 @@
 //! Bytes that arrive piece by piece, to text.
 
 /// Bytes of a run of byte tokens that are held while the run is no text.
-const MAX_RUN: usize = 16;
+pub const MAX_RUN: usize = 16;
 
 /// Appends to `text` all characters that `pending` and `bytes` decide; what may still become one stays in `pending`.
 /// Bytes that are no character become U+FFFD by the rules of Python's `bytes.decode("utf-8", "replace")`.

@@ -30,7 +30,7 @@ fn derenderer() -> Derenderer {
         "served_model_names": ["m"], "max_model_len": 10_000_000, "vocab_size": 1_000_000, "max_logprobs": 20,
         "default_sampling": {}, "eos_token_ids": [], "chat_template_content_format": "auto",
         "default_chat_template_kwargs": {}, "trust_request_chat_template": false, "tool_call_parser": null,
-        "reasoning_parser": null, "enable_auto_tool_choice": false, "tokens_only": false, "bounds": {},
+        "reasoning_parser": null, "enable_auto_tool_choice": false, "tokens_only": false, "stream_state_key": vec![7u8; 16], "bounds": {},
     });
     let config = ServingConfig::from_json(settings.to_string().as_bytes()).expect("settings");
     Derenderer::new(tokenizer, Arc::new(config)).expect("a derenderer")

@@ -28,7 +28,7 @@ fn derenderer(tool: Option<&str>) -> Derenderer {
         "served_model_names": ["m"], "max_model_len": 1_000_000, "vocab_size": 1000, "max_logprobs": 20,
         "default_sampling": {}, "eos_token_ids": [], "chat_template_content_format": "auto",
         "default_chat_template_kwargs": {}, "trust_request_chat_template": false, "tool_call_parser": tool,
-        "reasoning_parser": tool.map(|_| "qwen3"), "enable_auto_tool_choice": true, "tokens_only": false,
+        "reasoning_parser": tool.map(|_| "qwen3"), "enable_auto_tool_choice": true, "tokens_only": false, "stream_state_key": vec![7u8; 16],
         "bounds": {},
     });
     let config = ServingConfig::from_json(settings.to_string().as_bytes()).expect("settings");

@@ -118,16 +118,20 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn send(&self, mut body: Value, single: bool) -> Result<Value, Error> {
+    /// The body of a request to the endpoint.
+    fn body(&self, mut body: Value, single: bool) -> Vec<u8> {
         body["model"] = json!("m");
         let (chat, prompt) = (self.endpoint == Endpoint::Chat, &self.prompt);
         body[if chat { "chat_request" } else { "completion_request" }] = self.request.clone();
         body["prompt_token_ids"] = if single || prompt.is_none() { json!(prompt) } else { json!([prompt]) };
-        let body = body.to_string();
-        let answer = if chat {
-            self.derenderer.chat(body.as_bytes())?
-        } else {
-            self.derenderer.completions(body.as_bytes())?
+        body.to_string().into_bytes()
+    }
+
+    fn send(&self, body: Value, single: bool) -> Result<Value, Error> {
+        let body = self.body(body, single);
+        let answer = match self.endpoint {
+            Endpoint::Chat => self.derenderer.chat(&body)?,
+            Endpoint::Completions => self.derenderer.completions(&body)?,
         };
         Ok(serde_json::from_slice(&answer.body).expect("JSON"))
     }
@@ -176,6 +180,17 @@ impl Asked<'_> {
         let choice = self.choice(index, ids, last.then_some(self.finish_reason));
         let chunk = json!({"request_id": "r", "choices": [choice]});
         self.send(json!({"stream": true, "generate_chunk": chunk, "stream_state": state}), true)
+    }
+
+    /// These bytes as the state of a choice of a chat, with the tag that belongs to them.
+    #[must_use]
+    pub fn sign(&self, index: usize, state: &[u8]) -> Option<Value> {
+        if self.endpoint == Endpoint::Completions {
+            return None;
+        }
+        let chunk = json!({"request_id": "r", "choices": [self.choice(index, &[], None)]});
+        let body = self.body(json!({"stream": true, "generate_chunk": chunk}), true);
+        self.derenderer.sign_chat_state(&body, state).ok()?
     }
 
     /// The messages of the choices' streams in chunks of these sizes, over and over; 0 is an empty chunk. After

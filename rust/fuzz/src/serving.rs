@@ -39,7 +39,7 @@ fn config(tool: Option<&str>, reasoning: Option<&str>) -> Arc<ServingConfig> {
         "served_model_names": ["m"], "max_model_len": 100_000, "vocab_size": SIZE, "max_logprobs": 20,
         "default_sampling": {}, "eos_token_ids": [EOS], "chat_template_content_format": "auto",
         "default_chat_template_kwargs": {}, "trust_request_chat_template": false, "tool_call_parser": tool,
-        "reasoning_parser": reasoning, "enable_auto_tool_choice": true, "tokens_only": false,
+        "reasoning_parser": reasoning, "enable_auto_tool_choice": true, "tokens_only": false, "stream_state_key": vec![7u8; 16],
         "bounds": {"template_steps": 100_000, "template_bytes": 1 << 20, "template_milliseconds": 1000},
     });
     Arc::new(ServingConfig::from_json(settings.to_string().as_bytes()).expect("settings"))

@@ -38,6 +38,8 @@ pub struct ServingConfig {
     pub enable_auto_tool_choice: bool,
     /// A generate server without text: what needs a tokenizer is refused.
     pub tokens_only: bool,
+    /// The key of the authentication code of stream states: 16 bytes, secret, the same for all servers of a fleet.
+    pub stream_state_key: [u8; 16],
     pub bounds: Bounds,
 }
 

@@ -121,6 +121,13 @@ pub struct State {
     begun: bool,
 }
 
+impl super::State for State {
+    fn is_valid(&self) -> bool {
+        let Header { raw, role, channel, .. } = &self.header;
+        super::are_bounded(&[raw, role, channel]) && self.scanner.is_valid()
+    }
+}
+
 impl State {
     /// Whether the next token would be reasoning.
     #[must_use]

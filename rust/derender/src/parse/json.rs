@@ -79,6 +79,13 @@ pub struct Scanner {
 }
 
 impl Scanner {
+    /// See [`super::State::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let levels = usize::from(self.depth.div_ceil(8));
+        self.depth <= MAX_DEPTH && self.objects.len() == levels && self.held.len() <= 1 + MAX_BLANKS
+    }
+
     /// Reads from `text`, appends what was read to `out`, and tells how many bytes were read and how it stands.
     ///
     /// What JSON forbids inside strings, models write and has one meaning comes out as JSON: control characters as their

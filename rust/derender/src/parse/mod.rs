@@ -68,9 +68,20 @@ impl Context {
 }
 
 /// A parser's state: plain, small, without the output so far.
-pub trait State: Serialize + for<'de> Deserialize<'de> + Clone + Send + 'static {}
+pub trait State: Serialize + for<'de> Deserialize<'de> + Clone + Send + 'static {
+    /// Whether a parser can be in this state: bytes that a client carried may decode to texts that are too long, or
+    /// places outside of them.
+    fn is_valid(&self) -> bool;
+}
 
-impl<T: Serialize + for<'de> Deserialize<'de> + Clone + Send + 'static> State for T {}
+/// Bytes that no parser's held text exceeds: the longest is a call's arguments while its name is still to come.
+const MAX_HELD: usize = 32 * 1024;
+
+/// Whether these held texts may be a parser's.
+#[must_use]
+pub fn are_bounded(texts: &[&str]) -> bool {
+    texts.iter().all(|text| text.len() <= MAX_HELD)
+}
 
 /// What a parser is built from: the vocabulary tells which of its markers are special tokens.
 #[derive(Clone, Copy)]

@@ -66,6 +66,20 @@ pub struct Literal {
 }
 
 impl Literal {
+    /// See [`super::State::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let in_held = |open: &Display| match open {
+            Display::Parenthesis { at } => self.held.is_char_boundary(usize::from(*at)),
+            _ => true,
+        };
+        self.open.len() <= MAX_DEPTH
+            && self.open.iter().all(in_held)
+            && self.string.is_valid()
+            && self.word.len() <= MAX_WORD + 4
+            && self.held.len() <= 2 * MAX_HELD
+    }
+
     /// Whether the next character stands inside a string.
     #[must_use]
     pub fn in_string(&self) -> bool {

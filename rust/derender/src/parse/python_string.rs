@@ -67,6 +67,17 @@ pub struct PythonString {
 }
 
 impl PythonString {
+    /// See [`super::State::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let is_code = |octal, left| (1..=if octal { 2 } else { 8 }).contains(&left);
+        let code = match self.expect {
+            Expect::Code { octal, left, .. } => is_code(octal, left),
+            _ => true,
+        };
+        code && self.high.is_none_or(|half| half.0 < 0x400)
+    }
+
     /// A string behind its first quote.
     #[must_use]
     pub fn new(quote: char, raw: bool) -> Self {

@@ -27,6 +27,6 @@ impl AnyState {
 
     pub(crate) fn load<S: super::State>(bytes: &[u8]) -> Option<Self> {
         let (state, rest) = postcard::take_from_bytes::<S>(bytes).ok()?;
-        rest.is_empty().then(|| Self::new(state))
+        (rest.is_empty() && state.is_valid()).then(|| Self::new(state))
     }
 }

@@ -2,14 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
+/// An escape and all but the last digit of another.
+const MAX_HELD: usize = 11;
+
 /// Reads what stands between the quotes of a well-formed JSON string.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unescape {
-    /// An escape under way, or the first half of a surrogate pair: at most 11 bytes.
+    /// An escape under way, or the first half of a surrogate pair: at most [`MAX_HELD`] bytes.
     held: String,
 }
 
 impl Unescape {
+    /// See [`super::State::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.held.len() <= MAX_HELD
+    }
+
     /// Appends the text of the next piece to `out`.
     pub fn feed(&mut self, piece: &str, out: &mut String) {
         self.held.push_str(piece);

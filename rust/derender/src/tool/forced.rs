@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::families::json_block::{self, Bare, JsonBlock, KEYS, Shape, Spec};
 use super::{AnyToolParser, Keys, ToolBuild, ToolParser};
 use crate::parse::json::{Progress, Scanner};
-use crate::parse::{AnyState, Context, Events, Segment};
+use crate::parse::{self, AnyState, Context, Events, Segment};
 
 const JSON: Spec = Spec {
     shape: Shape::Any,
@@ -64,6 +64,12 @@ struct Plain {
     seen: bool,
     json: json_block::State,
     scanner: Scanner,
+}
+
+impl Plain {
+    fn is_valid(&self) -> bool {
+        parse::are_bounded(&[&self.held]) && parse::State::is_valid(&self.json) && self.scanner.is_valid()
+    }
 }
 
 struct State {
@@ -261,6 +267,9 @@ impl AnyToolParser for Forced {
     fn load(&self, bytes: &[u8]) -> Option<AnyState> {
         let (state, rest) = postcard::take_from_bytes::<(Plain, Vec<u8>)>(bytes).ok()?;
         let (plain, native) = state;
+        if !plain.is_valid() {
+            return None;
+        }
         let native = self.native.load(&native)?;
         rest.is_empty().then(|| AnyState(Box::new(State { plain, native })))
     }

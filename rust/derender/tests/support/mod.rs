@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 pub mod differences;
+pub mod fixtures;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -191,7 +192,7 @@ impl Models {
             "tool_call_parser": flag("--tool-call-parser"),
             "reasoning_parser": flag("--reasoning-parser"),
             "enable_auto_tool_choice": flags.iter().any(|flag| flag == "--enable-auto-tool-choice"),
-            "tokens_only": false,
+            "tokens_only": false, "stream_state_key": vec![7u8; 16],
             "bounds": bounds,
         });
         let config = ServingConfig::from_json(settings.to_string().as_bytes()).expect("settings");

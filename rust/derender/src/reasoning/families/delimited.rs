@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::trim::Part;
 pub use super::trim::Trim;
-use crate::parse::{Build, Context, Input, Markers, Segment, Until};
+use crate::parse::{self, Build, Context, Input, Markers, Segment, Until};
 use crate::reasoning::{Opening, ReasoningParser, Split, pass};
 
 /// What output without any marker is, where the prompt does not tell.
@@ -93,6 +93,12 @@ const MAX_BLANKS: usize = 64;
 
 const OPEN: usize = 0;
 const CLOSE: usize = 1;
+
+impl parse::State for State {
+    fn is_valid(&self) -> bool {
+        parse::are_bounded(&[&self.held]) && self.part.is_valid()
+    }
+}
 
 impl Delimited {
     /// Compiles a spec for a vocabulary. `calls`: more markers that interrupt the reasoning.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use super::delimited::Unmarked;
 use super::trim::Part;
 pub use super::trim::Trim;
-use crate::parse::{Build, Context, Input, Lead, Markers, Segment, Until, take_lead};
+use crate::parse::{self, Build, Context, Input, Lead, Markers, Segment, Until, take_lead};
 use crate::reasoning::{Opening, ReasoningParser, Split, pass};
 
 /// What tells one model of the family from another.
@@ -98,6 +98,12 @@ pub struct State {
 
 /// Blanks before a marker that are held back.
 const MAX_BLANKS: usize = 64;
+
+impl parse::State for State {
+    fn is_valid(&self) -> bool {
+        parse::are_bounded(&[&self.held]) && self.reasoning.is_valid() && self.part.is_valid()
+    }
+}
 
 impl Framed {
     /// Compiles a spec for a vocabulary. `calls`: more markers that interrupt the reasoning.

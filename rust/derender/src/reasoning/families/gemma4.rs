@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::trim::{Part, Trim};
-use crate::parse::{Build, Context, Input, Markers, Segment, Until};
+use crate::parse::{self, Build, Context, Input, Markers, Segment, Until};
 use crate::reasoning::{Opening, ReasoningParser, Split, pass};
 
 const OPEN: &str = "<|channel>";
@@ -38,6 +38,12 @@ pub struct State {
     held: String,
     /// The thoughts: blanks at their end are text only if another follows.
     part: Part,
+}
+
+impl parse::State for State {
+    fn is_valid(&self) -> bool {
+        parse::are_bounded(&[&self.held]) && self.part.is_valid()
+    }
 }
 
 impl Gemma4 {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::parse::{Build, Context, Segment};
+use crate::parse::{self, Build, Context, Segment};
 use crate::reasoning::{Opening, ReasoningParser, Split};
 
 /// What tells one model of the family from another.
@@ -21,6 +21,12 @@ pub struct Kept {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     pending: bool,
+}
+
+impl parse::State for State {
+    fn is_valid(&self) -> bool {
+        true
+    }
 }
 
 impl Kept {

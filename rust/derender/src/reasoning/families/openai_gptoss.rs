@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::opening;
 use crate::parse::harmony::{self, Harmony, Header, Sink};
-use crate::parse::{Build, Context, Input, Markers, Segment};
+use crate::parse::{self, Build, Context, Input, Markers, Segment};
 use crate::reasoning::{Opening, ReasoningParser, Split};
 
 /// The parser.
@@ -23,6 +23,12 @@ pub struct OpenAiGptOss {
 pub struct State {
     harmony: harmony::State,
     held: String,
+}
+
+impl parse::State for State {
+    fn is_valid(&self) -> bool {
+        parse::are_bounded(&[&self.held]) && parse::State::is_valid(&self.harmony)
+    }
 }
 
 struct Out<'o> {

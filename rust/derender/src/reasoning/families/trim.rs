@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::parse;
+
 /// Which blanks of a part are no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trim {
@@ -28,6 +30,12 @@ pub struct Part {
 }
 
 impl Part {
+    /// See [`crate::parse::State::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        parse::are_bounded(&[&self.blanks])
+    }
+
     /// What of the next text can go out.
     pub fn text<'t>(&mut self, trim: Trim, text: &'t str) -> Cow<'t, str> {
         if trim == Trim::Nothing {

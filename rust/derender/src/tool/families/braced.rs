@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::braced_arguments::{BracedArguments, Typing};
 use super::typing::Types;
-use crate::parse::{Context, Events, Input, Markers, Segment, Until};
+use crate::parse::{self, Context, Events, Input, Markers, Segment, Until};
 use crate::tool::{ToolBuild, ToolParser};
 
 /// What tells one model of the family from another.
@@ -63,6 +63,12 @@ pub struct State {
     /// The name's text.
     header: String,
     arguments: BracedArguments,
+}
+
+impl parse::State for State {
+    fn is_valid(&self) -> bool {
+        parse::are_bounded(&[&self.held, &self.header]) && self.arguments.is_valid()
+    }
 }
 
 impl Braced {

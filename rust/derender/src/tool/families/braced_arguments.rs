@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::typing::{Types, escaped, quoted};
 use crate::parse::json::Progress;
 use crate::parse::python_string::PythonString;
-use crate::parse::{Context, Events};
+use crate::parse::{self, Context, Events};
 
 /// Nesting that is followed; deeper braces are text.
 const MAX_DEPTH: usize = 64;
@@ -84,6 +84,15 @@ pub struct BracedArguments {
 }
 
 impl BracedArguments {
+    /// See [`crate::parse::State::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.open.len() <= MAX_DEPTH
+            && self.open.iter().all(|level| parse::are_bounded(&[&level.key]))
+            && parse::are_bounded(&[&self.name, &self.word])
+            && self.plain.is_valid()
+    }
+
     /// The arguments of a function, after their opening brace or parenthesis.
     #[must_use]
     pub fn new(name: &str, opener: char, events: &mut Events) -> Self {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::parse::json::{Progress, Scanner};
-use crate::parse::{Context, Events};
+use crate::parse::{self, Context, Events};
 
 /// Text that is held while it is not known whether it is a call. More of it is content.
 const MAX_HELD: usize = 16 * 1024;
@@ -75,6 +75,15 @@ struct Flags {
 }
 
 impl CallObject {
+    /// See [`crate::parse::State::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let names = [&self.name, &self.id].map(|name| name.as_deref().unwrap_or_default());
+        parse::are_bounded(&names)
+            && parse::are_bounded(&[&self.word, &self.early, &self.raw])
+            && self.scanner.is_valid()
+    }
+
     /// A reader of an object that may be something else than a call: then nothing is told before its arguments begin.
     #[must_use]
     pub fn strict(strict: bool) -> Self {

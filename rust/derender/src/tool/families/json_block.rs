@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::call_object::CallObject;
 pub use super::json_spec::{Bare, KEYS, Shape, Spec, Strict, Unfinished};
 use crate::parse::json::{Progress, Scanner};
-use crate::parse::{Context, Events, Input, Markers, Segment, Until};
+use crate::parse::{self, Context, Events, Input, Markers, Segment, Until};
 use crate::tool::{ToolBuild, ToolParser};
 
 /// A compiled spec.
@@ -76,6 +76,14 @@ impl State {
         self.in_list = true;
         self.body.push('[');
         self.body.push_str(blanks);
+    }
+}
+
+impl parse::State for State {
+    fn is_valid(&self) -> bool {
+        parse::are_bounded(&[&self.held, &self.raw, &self.body])
+            && self.object.is_valid()
+            && self.other.is_valid()
     }
 }
 

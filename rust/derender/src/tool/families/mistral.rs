@@ -17,7 +17,7 @@ use siphasher::sip::SipHasher24;
 
 use super::json_block::{self, JsonBlock, Shape, Spec};
 use crate::parse::json::{Progress, Scanner};
-use crate::parse::{Context, Event, Events, Input, Markers, Segment, Until};
+use crate::parse::{self, Context, Event, Events, Input, Markers, Segment, Until};
 use crate::tool::{ToolBuild, ToolParser};
 
 const LIST: Spec = Spec { open: &["[TOOL_CALLS]"], shape: Shape::Any, ..Spec::BLOCK };
@@ -71,6 +71,13 @@ pub struct State {
     list: json_block::State,
     /// Calls begun.
     calls: u32,
+}
+
+impl parse::State for State {
+    fn is_valid(&self) -> bool {
+        let texts = [&self.held, &self.raw, &self.name, &self.id].map(String::as_str);
+        parse::are_bounded(&texts) && self.scanner.is_valid() && parse::State::is_valid(&self.list)
+    }
 }
 
 impl Mistral {

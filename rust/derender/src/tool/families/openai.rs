@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::parse::harmony::{self, Harmony, Header, Sink};
-use crate::parse::{Context, Events, Input, Segment};
+use crate::parse::{self, Context, Events, Input, Segment};
 use crate::tool::{ToolBuild, ToolParser};
 
 /// The parser.
@@ -24,6 +24,12 @@ pub struct OpenAi {
 pub struct State {
     harmony: harmony::State,
     held: String,
+}
+
+impl parse::State for State {
+    fn is_valid(&self) -> bool {
+        parse::are_bounded(&[&self.held]) && parse::State::is_valid(&self.harmony)
+    }
 }
 
 impl OpenAi {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parse::json::Progress;
 use crate::parse::python::Literal;
-use crate::parse::{Context, Events, escaped};
+use crate::parse::{self, Context, Events, escaped};
 
 /// Text that is held while it is not known whether it is a call. More of it is content.
 const MAX_HELD: usize = 16 * 1024;
@@ -40,6 +40,12 @@ pub struct PythonCall {
 }
 
 impl PythonCall {
+    /// See [`crate::parse::State::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        parse::are_bounded(&[&self.name, &self.keyword, &self.raw]) && self.value.is_valid()
+    }
+
     /// Whether the call's beginning has been told.
     #[must_use]
     pub fn is_started(&self) -> bool {

@@ -11,7 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::parse::json::{Progress, Scanner};
-use crate::parse::{Context, Events, Input, Markers, Segment, Until};
+use crate::parse::{self, Context, Events, Input, Markers, Segment, Until};
 use crate::tool::{ToolBuild, ToolParser};
 
 /// How a call is named.
@@ -111,6 +111,12 @@ pub struct State {
     scanner: Scanner,
     /// Whether any of the arguments has been told.
     told: bool,
+}
+
+impl parse::State for State {
+    fn is_valid(&self) -> bool {
+        parse::are_bounded(&[&self.held, &self.raw, &self.header]) && self.scanner.is_valid()
+    }
 }
 
 impl Sectioned {

@@ -23,7 +23,7 @@ use after::blanks;
 
 use super::json_block::{self, JsonBlock, Shape};
 use super::python_call::PythonCall;
-use crate::parse::{Context, Events, Input, Markers, Segment, Until};
+use crate::parse::{self, Context, Events, Input, Markers, Segment, Until};
 use crate::tool::{ToolBuild, ToolParser};
 
 /// What tells one model of the family from another.
@@ -89,6 +89,14 @@ pub struct State {
     in_prose: bool,
     call: PythonCall,
     json: json_block::State,
+}
+
+impl parse::State for State {
+    fn is_valid(&self) -> bool {
+        parse::are_bounded(&[&self.held, &self.raw])
+            && self.call.is_valid()
+            && parse::State::is_valid(&self.json)
+    }
 }
 
 impl PythonList {

@@ -25,7 +25,7 @@ mod words;
 
 use serde::{Deserialize, Serialize};
 
-use crate::parse::{Context, Events, Input, Segment};
+use crate::parse::{self, Context, Events, Input, Segment};
 use crate::tool::{ToolBuild, ToolParser};
 pub use value::Trim;
 use words::Words;
@@ -69,6 +69,12 @@ pub struct State {
     called: bool,
     name: String,
     value: value::State,
+}
+
+impl parse::State for State {
+    fn is_valid(&self) -> bool {
+        parse::are_bounded(&[&self.held, &self.raw, &self.name]) && self.value.is_valid()
+    }
 }
 
 impl Tagged {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::words::Spec;
 use crate::parse::json::{Progress, Scanner};
 use crate::parse::python::Literal;
-use crate::parse::{Context, Events};
+use crate::parse::{self, Context, Events};
 use crate::tool::families::typing::{Types, escaped, json, quoted};
 
 /// White space at the end of a value that is held back; of more, the last part.
@@ -76,6 +76,21 @@ pub struct State {
 }
 
 impl State {
+    /// See [`crate::parse::State::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        let kind = match &self.kind {
+            Kind::Json(scanner) => scanner.is_valid(),
+            Kind::Python(literal) => literal.is_valid(),
+            _ => true,
+        };
+        let whole = match &self.whole {
+            Whole::Read { key, object } => parse::are_bounded(&[key, object]),
+            _ => true,
+        };
+        kind && whole && parse::are_bounded(&[&self.key, &self.blanks, &self.text])
+    }
+
     /// A parameter begins.
     pub fn begin(&mut self, key: &str, attributes: &str) {
         key.clone_into(&mut self.key);
