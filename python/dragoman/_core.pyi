@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "CorePanicError",
     "DerenderStream",
     "Derenderer",
     "Encoding",
@@ -19,6 +20,7 @@ __all__ = [
     "Tokenizer",
     "__version__",
     "choose_parsers",
+    "panic_in_core",
     "parse_generate_request",
     "request_schemas",
 ]
@@ -31,6 +33,9 @@ class RequestError(ValueError):
     kind: str
     message: str
     param: str | None
+
+class CorePanicError(RuntimeError):
+    """A fault of the core itself: its text is the message, the place and the backtrace of a panic."""
 
 class TemplateBudgetError(ValueError):
     """A template that takes too many steps, too long, nests too deep or makes too much text."""
@@ -167,6 +172,9 @@ def parse_generate_request(body: bytes, config: bytes) -> dict[str, Any]:
     kv_transfer_params, ec_transfer_params.
     Raises RequestError.
     """
+
+def panic_in_core(message: str) -> None:
+    """Panics inside the core, for tests of what becomes of that: raises CorePanicError."""
 
 def request_schemas() -> bytes:
     """JSON schemas of the requests and responses of the hot routes, for the OpenAPI page."""

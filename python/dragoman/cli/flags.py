@@ -54,6 +54,30 @@ def add_server_flags(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--ssl-keyfile", metavar="FILE")
     group.add_argument("--ssl-certfile", metavar="FILE")
+    group.add_argument(
+        "--timeout-keep-alive",
+        type=int,
+        default=5,
+        metavar="S",
+        help="seconds a connection waits for its next request",
+    )
+    group.add_argument(
+        "--timeout-request",
+        type=float,
+        default=60,
+        metavar="S",
+        help="seconds for a head to arrive, and for its body",
+    )
+    group.add_argument(
+        "--h11-max-incomplete-event-size",
+        type=human_integer,
+        default=64 * 1024,
+        metavar="N",
+        help="bytes of a request's head: 64K",
+    )
+    group.add_argument(
+        "--h11-max-header-count", type=int, default=256, metavar="N", help="headers of a request"
+    )
     group.add_argument("--log-level", choices=LOG_LEVELS, default="info")
     group.add_argument("--enable-log-requests", action="store_true", help="log the bodies that come in")
     group.add_argument("--max-log-len", type=human_integer, metavar="N", help="characters of a logged body")

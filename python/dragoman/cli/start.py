@@ -31,6 +31,7 @@ def start(flags: argparse.Namespace, mode: Mode, dedicated: str | None) -> int:
         asked = getattr(flags, "enable_trainer_endpoints", False)
         trains = trainer(flag=asked, tokens_only=mode == "tokens-only")
         options = server_options(flags, mode, exposed=exposed, trains=trains)
+        from dragoman.server.connection import ConnectionLimits
         from dragoman.server.run import Binding, run
 
         binding = Binding(
@@ -40,6 +41,12 @@ def start(flags: argparse.Namespace, mode: Mode, dedicated: str | None) -> int:
             ssl_keyfile=flags.ssl_keyfile,
             ssl_certfile=flags.ssl_certfile,
             log_level=flags.log_level,
+            keep_alive_seconds=flags.timeout_keep_alive,
+            limits=ConnectionLimits(
+                head_bytes=flags.h11_max_incomplete_event_size,
+                headers=flags.h11_max_header_count,
+                request_seconds=flags.timeout_request,
+            ),
         )
         return run(options, binding)
     except (SwitchError, ValueError) as error:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from dragoman import _core
-from dragoman.server.asgi import Application
+from dragoman.server.asgi import Application, HeadAsGet
 from dragoman.server.auth import KeyGuard
-from dragoman.server.errors import ApiError, error_status, error_value
+from dragoman.server.errors import ApiError, error_body, error_status, error_value
 from dragoman.server.metrics import Observer
 from dragoman.server.openapi import describe_routes
 from dragoman.server.request_log import RequestLog
@@ -35,7 +37,7 @@ from dragoman.server.services import Services
 def build_app(services: Services) -> Application:
     """The whole application: authentication inside, metrics around it."""
     raw, routers = _raw_routes(services), _routers(services)
-    app: Application = _api(services, raw, routers)
+    app: Application = HeadAsGet(_api(services, raw, routers))
     if services.options.api_keys:
         app = KeyGuard(app, services.options.api_keys)
     if services.options.log_requests:
@@ -57,6 +59,7 @@ def _api(services: Services, raw: list[Route], routers: list[APIRouter]) -> Fast
     for router in routers:
         app.include_router(router)
     app.add_exception_handler(ApiError, _answer_api_error)
+    app.add_exception_handler(HTTPException, _answer_http_exception)
     describe_routes(app, {route.path for route in raw}, json.loads(_core.request_schemas()))
     return app
 
@@ -104,3 +107,12 @@ async def _answer_api_error(_request: Request, error: Exception) -> Response:
         raise error
     value: dict[str, Any] = error_value(error.kind, error.message, error.param)
     return JSONResponse(value, status_code=error_status(error.kind))
+
+
+async def _answer_http_exception(_request: Request, error: Exception) -> Response:
+    """404 and 405 of the router, in the API's error shape."""
+    if not isinstance(error, HTTPException):
+        raise error
+    phrase = HTTPStatus(error.status_code).phrase
+    value = error_body(error.status_code, phrase, error.detail)
+    return JSONResponse(value, status_code=error.status_code, headers=error.headers)

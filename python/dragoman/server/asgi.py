@@ -34,6 +34,19 @@ async def send_response(
     await send({"type": "http.response.body", "body": body})
 
 
+class HeadAsGet:
+    """HEAD wherever GET stands: the same answer, whose body the server leaves out."""
+
+    def __init__(self, app: Application) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            # The server's own scope still says HEAD.
+            scope = {**scope, "method": "GET"}
+        await self._app(scope, receive, send)
+
+
 async def wait_for_disconnect(receive: Receive) -> None:
     """Returns when the client is gone. Only for a request whose body has been read to its end."""
     while (await receive())["type"] != "http.disconnect":

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import logging
+import secrets
 from typing import Any
 
-from dragoman._core import RequestError
+from dragoman._core import CorePanicError, RequestError
 from dragoman.server.asgi import Headers, Send, send_response
 
 LOGGER = logging.getLogger("dragoman")
@@ -27,7 +28,7 @@ STATUS: dict[str, tuple[int, str]] = {
 }
 # Seconds after which a client that met a full queue may try again.
 RETRY_AFTER = b"1"
-INTERNAL_MESSAGE = "the server failed to answer this request; its log says more"
+INTERNAL_MESSAGE = "the server failed to answer this request: see {id} in its log"
 
 
 class ApiError(Exception):
@@ -52,11 +53,16 @@ def error_status(kind: str) -> int:
 def error_value(kind: str, message: str, param: str | None = None) -> dict[str, Any]:
     """The error body as a value."""
     status, name = STATUS[kind]
+    return error_body(status, name, message, param)
+
+
+def error_body(status: int, name: str, message: str, param: str | None = None) -> dict[str, Any]:
+    """The error body of a status and a type."""
     return {"error": {"message": message, "type": name, "param": param, "code": status}}
 
 
 def describe(error: Exception) -> ApiError:
-    """What a client is told about an exception. Unknown ones are logged, and their text stays here."""
+    """What a client is told about an exception. Unknown ones are logged under an id, and their text stays here."""
     if isinstance(error, ApiError):
         return error
     if isinstance(error, RequestError):
@@ -72,8 +78,12 @@ def describe(error: Exception) -> ApiError:
     if isinstance(error, EngineDeadError):
         LOGGER.error("the engine is not running: %s", error)
         return ApiError("unavailable", "the engine is not running")
-    LOGGER.error("a request failed", exc_info=error)
-    return ApiError("internal", INTERNAL_MESSAGE)
+    identity = f"error-{secrets.token_hex(8)}"
+    if isinstance(error, CorePanicError):
+        LOGGER.error("%s: a panic in the core: %s", identity, error)
+    else:
+        LOGGER.error("%s: a request failed", identity, exc_info=error)
+    return ApiError("internal", INTERNAL_MESSAGE.format(id=identity))
 
 
 async def send_error(send: Send, error: Exception) -> None:

@@ -14,6 +14,7 @@ import uvicorn
 
 from dragoman.server.address import ADDRESS_LINE
 from dragoman.server.asgi import Application
+from dragoman.server.connection import ConnectionLimits, connection_class
 from dragoman.server.options import ServerOptions
 from dragoman.server.services import load_services
 
@@ -23,7 +24,11 @@ GRACE = 30
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """Where a server listens. `port` 0 takes a free one; `uds` is a path and replaces host and port."""
+    """Where a server listens, and what its connections may take.
+
+    `port` 0 takes a free one; `uds` is a path and replaces host and port. `keep_alive_seconds` is how long a
+    connection stays open after an answer.
+    """
 
     host: str = "0.0.0.0"
     port: int = 8000
@@ -31,6 +36,8 @@ class Binding:
     ssl_keyfile: str | None = None
     ssl_certfile: str | None = None
     log_level: str = "info"
+    keep_alive_seconds: int = 5
+    limits: ConnectionLimits = dataclasses.field(default_factory=ConnectionLimits)
 
 
 class _Server(uvicorn.Server):
@@ -75,9 +82,10 @@ def run(options: ServerOptions, binding: Binding) -> int:
         access_log=level in ("debug", "trace"),
         root_path=options.root_path,
         loop="auto" if sys.platform == "win32" else "uvloop",
-        http="httptools",
+        http=connection_class(binding.limits),
         ws="none",
         lifespan="on",
+        timeout_keep_alive=binding.keep_alive_seconds,
         timeout_graceful_shutdown=GRACE,
         server_header=False,
         date_header=False,

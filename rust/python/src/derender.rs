@@ -74,13 +74,15 @@ impl Derenderer {
     }
 
     /// Whether the last turn of a prompt closes the reasoning.
-    fn prompt_ends_reasoning(&self, token_ids: TokenIds<'_>) -> PyResult<bool> {
-        Ok(self.inner.prompt_ends_reasoning(&token_ids.into_vec()?))
+    fn prompt_ends_reasoning(&self, py: Python<'_>, token_ids: TokenIds<'_>) -> PyResult<bool> {
+        let ids = token_ids.into_vec()?;
+        enter(py, || Ok::<_, dragoman_protocol::Error>(self.inner.prompt_ends_reasoning(&ids)))
     }
 
     /// Whether these ids, the last of an output, bring its reasoning to an end.
-    fn output_ends_reasoning(&self, token_ids: TokenIds<'_>) -> PyResult<bool> {
-        Ok(self.inner.output_ends_reasoning(&token_ids.into_vec()?))
+    fn output_ends_reasoning(&self, py: Python<'_>, token_ids: TokenIds<'_>) -> PyResult<bool> {
+        let ids = token_ids.into_vec()?;
+        enter(py, || Ok::<_, dragoman_protocol::Error>(self.inner.output_ends_reasoning(&ids)))
     }
 }
 

@@ -4,6 +4,8 @@ use dragoman_template::TemplateError;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::panic::{CorePanic, catch};
+
 pyo3::create_exception!(
     dragoman._core,
     RequestError,
@@ -18,13 +20,23 @@ pyo3::create_exception!(
     "A template that takes too many steps, too long, nests too deep or makes too much text."
 );
 
-/// Runs `work` without the GIL; the core's errors become exceptions.
+pyo3::create_exception!(
+    dragoman._core,
+    CorePanicError,
+    PyRuntimeError,
+    "A fault of the core itself: its text is the message, the place and the backtrace of a panic."
+);
+
+/// Runs `work` without the GIL; the core's errors and panics become exceptions.
 pub fn enter<T, E>(py: Python<'_>, work: impl FnOnce() -> Result<T, E> + Send) -> PyResult<T>
 where
     T: Send,
     E: Send + Into<Fault>,
 {
-    py.detach(work).map_err(|error| raise(py, error.into()))
+    match py.detach(|| catch(work)) {
+        Ok(result) => result.map_err(|error| raise(py, error.into())),
+        Err(CorePanic(report)) => Err(CorePanicError::new_err(report)),
+    }
 }
 
 /// Any error of the core.

@@ -3,6 +3,7 @@
 mod derender;
 mod error;
 mod generate;
+mod panic;
 mod render;
 mod template;
 mod tokenizer;
@@ -17,9 +18,11 @@ mod _core {
     #[pymodule_export]
     use crate::derender::{DerenderStream, Derenderer, StopWatch, choose_parsers};
     #[pymodule_export]
-    use crate::error::{RequestError, TemplateBudgetError};
+    use crate::error::{CorePanicError, RequestError, TemplateBudgetError};
     #[pymodule_export]
     use crate::generate::{parse_generate_request, request_schemas};
+    #[pymodule_export]
+    use crate::panic::panic_in_core;
     #[pymodule_export]
     use crate::render::Renderer;
     #[pymodule_export]

@@ -93,7 +93,8 @@ impl Encoding {
     ) -> PyResult<Bound<'py, PyArray1<u8>>> {
         let flat = self.offsets.bind(py).to_vec()?;
         let offsets: Vec<[u32; 2]> = flat.as_chunks().0.to_vec();
-        let mask = py.detach(|| assistant_mask(&spans, &offsets, offsets.len()));
+        let mask =
+            enter(py, || Ok::<_, dragoman_protocol::Error>(assistant_mask(&spans, &offsets, offsets.len())))?;
         Ok(PyArray1::from_vec(py, mask))
     }
 }
