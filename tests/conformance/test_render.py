@@ -89,7 +89,7 @@ def normal(body: Any) -> Any:
     if isinstance(body, dict) and isinstance(body.get("error"), dict):
         error = body["error"]
         param = error["param"] and TYPE_NAME.sub("", error["param"])
-        return {"error": {"code": error["code"], "type": error["type"], "param": param}}
+        return {**body, "error": {"code": error["code"], "type": error["type"], "param": param}}
     return body
 
 
@@ -100,11 +100,28 @@ def normal_response(path: str, body: Any) -> Any:
     return normal(body)
 
 
+def of_api(case: dict[str, Any]) -> Any:
+    """The reference's answer, an error of `/v1/messages` in the shape of that API.
+
+    vLLM 0.32 answers in OpenAI's shape there. The types are those of its 0.34, and of Anthropic's documentation:
+    https://docs.anthropic.com/en/api/errors
+    """
+    body = case["response"]
+    if (
+        case["path"].startswith("/v1/messages")
+        and isinstance(body, dict)
+        and isinstance(body.get("error"), dict)
+    ):
+        name = {400: "invalid_request_error", 404: "not_found_error"}[case["status"]]
+        return {"type": "error", "error": {**body["error"], "type": name}}
+    return body
+
+
 def compare(case: dict[str, Any], status: int, body: Any) -> str | None:
     """What is wrong with an answer; None where nothing is."""
     if status != case["status"]:
         return f"status {status}, expected {case['status']}: {str(body)[:300]}"
-    ours, expected = normal_response(case["path"], body), normal_response(case["path"], case["response"])
+    ours, expected = normal_response(case["path"], body), normal_response(case["path"], of_api(case))
     if case["path"] == "GET /version":
         return None if set(body) == {"version"} else f"{body}"
     if ours == expected:

@@ -170,3 +170,60 @@ def test_long_names_in_a_generate_request(field: str, engine_client: httpx.Clien
     refused = ask("s" * (limit + 1))
     assert refused.status_code == 400
     assert f"at most {limit}" in refused.json()["error"]["message"]
+
+
+# In the order in which they are checked, as `protocol/src/bounds.rs` lists them: what breaks a limit, and words of the
+# refusal.
+ORDER: dict[str, tuple[dict[str, Any], str]] = {
+    "body_bytes": ({"user": "p" * 9000}, "the body has"),
+    "json_depth": ({"metadata": [[[[[[[[[[[[]]]]]]]]]]]]}, "nests deeper"),
+    "messages": ({"messages": [USER, ASSISTANT] * 3}, "messages has 6 items"),
+    "tools": ({"tools": [TOOL] * 4 + [{"type": 5}]}, "tools has 5 items"),
+    "string_bytes": ({"stop": ["s" * 40]}, "stop has 40 bytes"),
+    "choices": ({"n": 4}, "n must be at most 3"),
+}
+
+
+@pytest.mark.parametrize("later", ORDER)
+@pytest.mark.parametrize("first", ORDER)
+def test_the_first_limit_that_is_broken_is_reported(first: str, later: str) -> None:
+    order = list(ORDER)
+    if order.index(first) >= order.index(later):
+        return
+    renderer = core(
+        body_bytes=8000, json_depth=9, messages=5, tools=3, string_bytes=20, choices=3, template_steps=10_000
+    )
+    # The later fault stands first in the body.
+    fields = {**ORDER[later][0], **ORDER[first][0]}
+    with pytest.raises(RequestError, match=ORDER[first][1]):
+        renderer.chat_bytes(body(**fields))
+
+
+def test_a_prompt_is_bounded_before_it_is_encoded() -> None:
+    """The template's budget comes before the bound on characters, and that before the one on tokens."""
+    long = {"messages": [{"role": "user", "content": "word " * 60_000}]}
+    with pytest.raises(RequestError) as refused:
+        core().chat(long)
+    assert refused.value.param == "input_tokens"
+    with pytest.raises(RequestError) as refused:
+        core().chat({"messages": [{"role": "user", "content": "word " * 600_000}]})
+    assert refused.value.param == "input_text"
+    with pytest.raises(RequestError, match="template"):
+        core(template_bytes=1000).chat({"messages": [{"role": "user", "content": "word " * 600_000}]})
+
+
+def test_choices_are_bounded_alike_at_every_step(engine_client: httpx.Client) -> None:
+    limit = Bounds().choices
+    for n, status in ((limit, 200), (limit + 1, 400)):
+        chat = engine_client.post("/v1/chat/completions/render", json={"messages": [USER], "n": n})
+        completion = engine_client.post("/v1/completions/render", json={"prompt": "x", "n": n})
+        choices = [{"index": index, "token_ids": [504], "finish_reason": "stop"} for index in range(n)]
+        answer = {"generate_response": {"request_id": "r", "choices": choices}}
+        derendered = engine_client.post("/v1/chat/completions/derender", json=answer)
+        assert [reply.status_code for reply in (chat, completion, derendered)] == [status] * 3
+    params = {"n": limit + 1, "max_tokens": 1}
+    refused = engine_client.post(
+        "/inference/v1/generate", json={"token_ids": [504], "sampling_params": params}
+    )
+    assert refused.status_code == 400
+    assert f"n must be at most {limit}" in refused.json()["error"]["message"]

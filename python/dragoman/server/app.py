@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from dragoman import _core
-from dragoman.server.asgi import Application, HeadAsGet
+from dragoman.server.asgi import Application, HeadAsGet, route_path
 from dragoman.server.auth import KeyGuard
 from dragoman.server.errors import ApiError, error_body, error_status, error_value
 from dragoman.server.metrics import Observer
@@ -109,10 +109,10 @@ async def _answer_api_error(_request: Request, error: Exception) -> Response:
     return JSONResponse(value, status_code=error_status(error.kind))
 
 
-async def _answer_http_exception(_request: Request, error: Exception) -> Response:
+async def _answer_http_exception(request: Request, error: Exception) -> Response:
     """404 and 405 of the router, in the API's error shape."""
     if not isinstance(error, HTTPException):
         raise error
     phrase = HTTPStatus(error.status_code).phrase
-    value = error_body(error.status_code, phrase, error.detail)
+    value = error_body(error.status_code, phrase, error.detail, path=route_path(request.scope))
     return JSONResponse(value, status_code=error.status_code, headers=error.headers)

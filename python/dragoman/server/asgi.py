@@ -25,6 +25,12 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     return None
 
 
+def route_path(scope: Scope) -> str:
+    """The path without the prefix that a proxy leaves on."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
+
+
 async def send_response(
     send: Send, status: int, body: bytes, *, content_type: bytes = JSON, headers: Headers = ()
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 
-from dragoman.server.asgi import Application, Receive, Scope, Send, header, send_response
+from dragoman.server.asgi import Application, Receive, Scope, Send, header, route_path, send_response
 
 # Exact paths, so that no spelling of a guarded path slips through; everything else is guarded.
 OPEN_PATHS = frozenset({"/health", "/ping", "/version", "/metrics"})
@@ -27,9 +27,7 @@ class KeyGuard:
         await self._app(scope, receive, send)
 
     def _may_pass(self, scope: Scope) -> bool:
-        path: str = scope["path"]
-        root: str = scope.get("root_path", "")
-        if path.removeprefix(root) in OPEN_PATHS:
+        if route_path(scope) in OPEN_PATHS:
             return True
         scheme, _, key = (header(scope, b"authorization") or b"").partition(b" ")
         if scheme.lower() != SCHEME:

@@ -75,7 +75,7 @@ class CoreEndpoint:
         except ClientGoneError:
             return
         except Exception as error:
-            await send_error(send, error)
+            await send_error(scope, send, error)
             return
         await send_response(send, 200, answer.body, headers=answer.headers)
 
@@ -97,9 +97,9 @@ class StreamingEndpoint:
         except ClientGoneError:
             return
         except Exception as error:
-            await send_error(send, error)
+            await send_error(scope, send, error)
             return
-        work = asyncio.ensure_future(self._respond(body, request_id(scope), send))
+        work = asyncio.ensure_future(self._respond(body, scope, send))
         gone = asyncio.ensure_future(wait_for_disconnect(receive))
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -113,11 +113,11 @@ class StreamingEndpoint:
         if isinstance(failure, Exception):
             raise failure
 
-    async def _respond(self, body: bytes, identity: str | None, send: Send) -> None:
+    async def _respond(self, body: bytes, scope: Scope, send: Send) -> None:
         try:
-            reply = await self._answer(body, identity)
+            reply = await self._answer(body, request_id(scope))
         except Exception as error:
-            await send_error(send, error)
+            await send_error(scope, send, error)
             return
         if isinstance(reply, bytes):
             await send_response(send, 200, reply)
@@ -128,7 +128,7 @@ class StreamingEndpoint:
                 # Awaited before the status is sent: a request that the engine refuses gets a plain 400.
                 event = await anext(reply)
             except Exception as error:
-                await send_error(send, error)
+                await send_error(scope, send, error)
                 return
             headers = [(b"content-type", EVENT_STREAM), (b"cache-control", b"no-cache")]
             await send({"type": "http.response.start", "status": 200, "headers": headers})

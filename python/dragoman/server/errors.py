@@ -1,6 +1,7 @@
 """The HTTP statuses and error bodies: the one place that knows them.
 
-`{"error": {"message", "type", "param", "code"}}`, where `code` equals the status.
+`{"error": {"message", "type", "param", "code"}}`, where `code` equals the status. Under `/v1/messages` it is
+Anthropic's: `{"type": "error", "error": {…}}` with the types of that API, which its SDKs dispatch on.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import secrets
 from typing import Any
 
 from dragoman._core import CorePanicError, RequestError
-from dragoman.server.asgi import Headers, Send, send_response
+from dragoman.server.asgi import Headers, Scope, Send, route_path, send_response
 
 LOGGER = logging.getLogger("dragoman")
 
@@ -25,6 +26,17 @@ STATUS: dict[str, tuple[int, str]] = {
     "overloaded": (429, "TooManyRequestsError"),
     "internal": (500, "InternalServerError"),
     "unavailable": (503, "ServiceUnavailableError"),
+}
+ANTHROPIC_PATHS = "/v1/messages"
+# Status -> `type` of Anthropic's errors.
+ANTHROPIC_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
 }
 # Seconds after which a client that met a full queue may try again.
 RETRY_AFTER = b"1"
@@ -50,15 +62,21 @@ def error_status(kind: str) -> int:
     return STATUS[kind][0]
 
 
-def error_value(kind: str, message: str, param: str | None = None) -> dict[str, Any]:
+def error_value(kind: str, message: str, param: str | None = None, *, path: str = "") -> dict[str, Any]:
     """The error body as a value."""
     status, name = STATUS[kind]
-    return error_body(status, name, message, param)
+    return error_body(status, name, message, param, path=path)
 
 
-def error_body(status: int, name: str, message: str, param: str | None = None) -> dict[str, Any]:
-    """The error body of a status and a type."""
-    return {"error": {"message": message, "type": name, "param": param, "code": status}}
+def error_body(
+    status: int, name: str, message: str, param: str | None = None, *, path: str = ""
+) -> dict[str, Any]:
+    """The error body of a status and a type, in the shape of the API that `path` belongs to."""
+    error = {"message": message, "type": name, "param": param, "code": status}
+    if path.startswith(ANTHROPIC_PATHS):
+        error["type"] = ANTHROPIC_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
+        return {"type": "error", "error": error}
+    return {"error": error}
 
 
 def describe(error: Exception) -> ApiError:
@@ -86,10 +104,11 @@ def describe(error: Exception) -> ApiError:
     return ApiError("internal", INTERNAL_MESSAGE.format(id=identity))
 
 
-async def send_error(send: Send, error: Exception) -> None:
+async def send_error(scope: Scope, send: Send, error: Exception) -> None:
     """Answers with the status and body of an exception."""
+    path = route_path(scope)
     told = describe(error)
     headers: Headers = ((b"retry-after", RETRY_AFTER),) if told.kind == "overloaded" else ()
-    body = json.dumps(error_value(told.kind, told.message, told.param), ensure_ascii=False)
+    body = json.dumps(error_value(told.kind, told.message, told.param, path=path), ensure_ascii=False)
     # A message may quote what cannot be encoded, a lone surrogate for one.
     await send_response(send, error_status(told.kind), body.encode("utf-8", "replace"), headers=headers)

@@ -6,7 +6,7 @@ import time
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from dragoman.server.asgi import Application, Message, Receive, Scope, Send
+from dragoman.server.asgi import Application, Message, Receive, Scope, Send, route_path
 from dragoman.server.errors import ApiError, ClientGoneError, describe, send_error
 from dragoman.server.generation_metrics import GenerationMetrics
 
@@ -63,7 +63,7 @@ class Observer:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        path = route_path(scope)
         handler = path if path in self._routes else OTHER
         generating = handler in GENERATING
         status = 0
@@ -87,7 +87,7 @@ class Observer:
             told = describe(error)
             # After the first byte no other answer can be given; closing tells the client.
             if status == 0:
-                await send_error(watched_send, ApiError(told.kind, told.message, told.param))
+                await send_error(scope, watched_send, ApiError(told.kind, told.message, told.param))
             else:
                 raise
         finally:

@@ -1,4 +1,17 @@
-//! Every limit on a request, one function each, checked before the work that the limit guards.
+//! Every limit on a request, one function each, checked before the work that the limit guards:
+//!
+//! 1. the bytes of the body, before it is read to its end (the server) and before it is parsed ([`body_bytes`]);
+//! 2. the nesting of its JSON, before the parser recurses ([`json_depth`]);
+//! 3. the items of each list, before the first of them is looked at ([`count`], [`id_count`], [`chunk_choices`]);
+//! 4. the bytes of names and strings, before they are compared or kept ([`string_bytes`], [`strings_bytes`]);
+//! 5. the number of choices, before anything is rendered or generated for them ([`choices`]);
+//! 6. the bytes of a stream's state, before it is decoded ([`state_bytes`]), and what a stream has had so far, before
+//!    the chunk is derendered ([`stream_length`]);
+//! 7. the budget of a template, step by step while it runs;
+//! 8. the characters of a prompt, before it is encoded ([`prompt_characters`]), and its tokens before an engine gets
+//!    them ([`prompt_length`], [`prompt_fits`]).
+//!
+//! `tests/server/test_bounds.py` holds requests that break two limits at once to this order.
 
 use serde::Deserialize;
 
@@ -49,9 +62,6 @@ impl Default for Bounds {
         }
     }
 }
-
-/// The most choices that one request may ask for, as in vLLM.
-pub const MAX_N: i64 = 16_384;
 
 /// Refuses a body of more bytes than the limit.
 ///
@@ -110,6 +120,17 @@ pub fn count(path: &str, count: usize, limit: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::validation(path, format!("{path} has {count} items; at most {limit} are accepted")))
+}
+
+/// Refuses more choices than the limit, where a request asks for them: what is generated must be answered too.
+///
+/// # Errors
+/// A bad-request error that names the count and the limit.
+pub fn choices(n: i64, limits: &Bounds) -> Result<()> {
+    if usize::try_from(n).unwrap_or(0) <= limits.choices {
+        return Ok(());
+    }
+    Err(Error::bad_request(format!("n must be at most {}, got {n}", limits.choices)))
 }
 
 /// Refuses a name, an id, a stop string or the like of more bytes than the limit.

@@ -45,18 +45,20 @@ impl<'v, 'a> ChatRequest<'v, 'a> {
     /// # Errors
     /// A validation error on the first field at fault; a bad-request error where fields contradict each other.
     pub fn parse(from: &Fields<'v, 'a>, config: &ServingConfig) -> Result<Self> {
+        for (key, limit) in [("messages", config.bounds.messages), ("tools", config.bounds.tools)] {
+            let count = if let Some(Json::Array(items)) = from.some(key) { items.len() } else { 0 };
+            bounds::count(&from.path(key), count, limit)?;
+        }
         check_tools_and_choice(from)?;
         let messages = fields::list(from.required("messages")?, &from.path("messages"))?;
-        bounds::count(&from.path("messages"), messages.len(), config.bounds.messages)?;
         for (index, message) in messages.iter().enumerate() {
             crate::message::check(message, index, from, &config.bounds)?;
         }
         let generation = Generation::parse(from, false, &config.bounds)?;
-        let tools = from.list("tools")?;
+        let tools = from.list("tools")?.filter(|tools| !tools.is_empty());
         for (index, tool) in tools.unwrap_or_default().iter().enumerate() {
             check_tool(tool, from.path(&format!("tools.{index}")), &config.bounds)?;
         }
-        bounds::count(&from.path("tools"), tools.map_or(0, <[_]>::len), config.bounds.tools)?;
         let reasoning_effort = from.string("reasoning_effort")?;
         if let Some(effort) = reasoning_effort
             && !REASONING_EFFORTS.contains(&effort)
@@ -116,11 +118,12 @@ impl<'v, 'a> ChatRequest<'v, 'a> {
 
 /// What the reference checks before it looks at any type.
 fn check_tools_and_choice(from: &Fields<'_, '_>) -> Result<()> {
-    if matches!(from.some("tools"), Some(Json::Array(tools)) if tools.is_empty()) {
-        let message = "tools must not be an empty list: give a tool, or leave the field out";
-        return Err(Error::bad_parameter("tools", message));
-    }
     let Some(choice) = from.some("tool_choice") else { return Ok(()) };
+    // An empty list is no list: there is nothing to call, unless a tool of it is named.
+    let empty = matches!(from.some("tools"), Some(Json::Array(tools)) if tools.is_empty());
+    if empty && !matches!(choice, Json::Object(_)) {
+        return Ok(());
+    }
     if matches!(choice, Json::Str(word) if word == "none") {
         return Ok(());
     }
@@ -169,6 +172,7 @@ pub fn tool_name<'v>(tool: &'v Json<'_>) -> Option<&'v str> {
 fn tool_choice(from: &Fields<'_, '_>, tools: bool) -> Result<ToolChoice> {
     Ok(match from.some("tool_choice") {
         None if tools => ToolChoice::Auto,
+        Some(Json::Str(_)) if !tools => ToolChoice::None,
         Some(Json::Str(word)) if word == "auto" => ToolChoice::Auto,
         Some(Json::Str(word)) if word == "required" => ToolChoice::Required,
         None | Some(Json::Str(_)) => ToolChoice::None,

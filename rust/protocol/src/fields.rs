@@ -55,6 +55,12 @@ impl<'v, 'a> Fields<'v, 'a> {
         join(&self.path, key)
     }
 
+    /// The path of the object itself.
+    #[must_use]
+    pub fn own_path(&self) -> &str {
+        &self.path
+    }
+
     /// A field as it stands, null included.
     #[must_use]
     pub fn raw(&self, key: &str) -> Option<&'v Json<'a>> {

@@ -132,7 +132,11 @@ impl GenerateRequest {
         let sampling_params = from.required("sampling_params")?;
         let sampling_params = Fields::of(sampling_params, "sampling_params".to_owned())?;
         // The reference refuses the object as a whole, whichever of its fields is at fault.
-        let sampling_params = SamplingParams::parse(&sampling_params).map_err(|error| match error {
+        let sampling_params = SamplingParams::parse(&sampling_params).and_then(|params| {
+            params.check(&config.bounds)?;
+            Ok(params)
+        });
+        let sampling_params = sampling_params.map_err(|error| match error {
             Error::Validation { message, .. } => Error::validation("sampling_params", message),
             other => other,
         })?;

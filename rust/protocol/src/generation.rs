@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::generate::cache_salt;
 use crate::sampling::{GREEDY_BELOW, OutputKind, integers, logit_bias, raw, string_or_strings};
 use crate::{
-    Bounds, DefaultSampling, Error, Fields, Json, Result, SamplingParams, StreamOptions, StructuredOutputs,
+    Bounds, Error, Fields, Json, Result, SamplingParams, ServingConfig, StreamOptions, StructuredOutputs,
     bounds, fields,
 };
 
@@ -100,7 +100,7 @@ impl Generation {
             include_stop_str_in_output: from.flag("include_stop_str_in_output", false)?,
             ignore_eos: from.flag("ignore_eos", false)?,
             min_tokens: from.integer_or("min_tokens", 0)?,
-            skip_special_tokens: from.flag("skip_special_tokens", true)?,
+            skip_special_tokens: from.boolean("skip_special_tokens")?.unwrap_or(true),
             spaces_between_special_tokens: from.flag("spaces_between_special_tokens", true)?,
             truncate_prompt_tokens: truncation(from)?,
             truncation_side: truncation_side(from)?,
@@ -120,6 +120,7 @@ impl Generation {
             repetition_detection: raw(from, "repetition_detection")?,
         };
         generation.check(from)?;
+        bounds::choices(generation.n, limits)?;
         if let Some(id) = &generation.request_id {
             bounds::string_bytes(&from.path("request_id"), id, limits)?;
         }
@@ -149,7 +150,8 @@ impl Generation {
     ///
     /// # Errors
     /// A bad-request error for a value out of its range.
-    pub fn sampling(&self, defaults: &DefaultSampling, max_tokens: Option<i64>) -> Result<SamplingParams> {
+    pub fn sampling(&self, config: &ServingConfig, max_tokens: Option<i64>) -> Result<SamplingParams> {
+        let defaults = &config.default_sampling;
         let plain = SamplingParams::default();
         let mut params = SamplingParams {
             n: self.n,
@@ -184,7 +186,7 @@ impl Generation {
             repetition_detection: self.repetition_detection.clone(),
             ..plain
         };
-        params.check()?;
+        params.check(&config.bounds)?;
         if params.temperature < GREEDY_BELOW {
             // Greedy: nothing else has a say.
             (params.top_p, params.top_k, params.min_p) = (plain.top_p, plain.top_k, plain.min_p);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::fields::{self, join};
-use crate::{Error, Fields, Json, Result, StructuredOutputs, json};
+use crate::{Bounds, Error, Fields, Json, Result, StructuredOutputs, bounds, json};
 
 /// When an engine that answers in Python objects hands results over. Kept for engines that read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,7 +184,6 @@ impl SamplingParams {
             repetition_detection: raw(from, "repetition_detection")?,
             watermarking: from.boolean("watermarking")?,
         };
-        params.check()?;
         Ok(params)
     }
 
@@ -192,15 +191,14 @@ impl SamplingParams {
     ///
     /// # Errors
     /// A bad-request error that names parameter, value and range.
-    pub fn check(&self) -> Result<()> {
+    pub fn check(&self, limits: &Bounds) -> Result<()> {
         let general =
             |holds: bool, message: String| if holds { Ok(()) } else { Err(Error::bad_request(message)) };
         let named = |holds: bool, param: &str, message: String| {
             if holds { Ok(()) } else { Err(Error::bad_parameter(param, message)) }
         };
-        let limit = crate::bounds::MAX_N;
         general(self.n >= 1, format!("n must be at least 1, got {}", self.n))?;
-        general(self.n <= limit, format!("n must be at most {limit}, got {}", self.n))?;
+        bounds::choices(self.n, limits)?;
         for (name, value) in
             [("presence_penalty", self.presence_penalty), ("frequency_penalty", self.frequency_penalty)]
         {

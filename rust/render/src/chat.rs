@@ -79,7 +79,7 @@ impl Renderer {
         } else {
             request.max_tokens()
         };
-        let mut sampling_params = generation.sampling(&self.config.default_sampling, max_tokens)?;
+        let mut sampling_params = generation.sampling(&self.config, max_tokens)?;
         if request.logprobs {
             sampling_params.logprobs = Some(request.top_logprobs.unwrap_or(0));
         }

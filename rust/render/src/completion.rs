@@ -48,7 +48,7 @@ impl Renderer {
         let generation = &request.generation;
         let prompt = self.completion_prompt(request, input)?;
         let asked = Some(self.output_tokens(prompt.ids.len(), generation.max_tokens));
-        let mut sampling_params = generation.sampling(&self.config.default_sampling, asked)?;
+        let mut sampling_params = generation.sampling(&self.config, asked)?;
         sampling_params.logprobs = request.logprobs;
         if request.echo && generation.prompt_logprobs.is_none() {
             sampling_params.prompt_logprobs = request.logprobs;

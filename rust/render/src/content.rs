@@ -1,5 +1,7 @@
 //! Message content: text, parts, and the form that the template reads.
 
+use std::borrow::Cow;
+
 use dragoman_protocol::{Error, Json, Result, fields, json};
 use dragoman_template::ContentFormat;
 
@@ -64,7 +66,7 @@ const MEDIA_PARTS: [&str; 11] = [
     "file",
 ];
 
-fn part<'a>(part: &Json<'a>, model: &str, path: impl Fn() -> String) -> Result<std::borrow::Cow<'a, str>> {
+fn part<'a>(part: &Json<'a>, model: &str, path: impl Fn() -> String) -> Result<Cow<'a, str>> {
     if let Json::Str(text) = part {
         return Ok(text.clone());
     }
@@ -74,13 +76,15 @@ fn part<'a>(part: &Json<'a>, model: &str, path: impl Fn() -> String) -> Result<s
         || kind.is_none() && MEDIA_PARTS.iter().any(|key| json::get(part, key).is_some())
     {
         return Err(Error::bad_request(format!(
-            "{model} is not a multimodal model: {} cannot be used",
-            path()
+            "{model} is not a multimodal model: {} ({}) cannot be used",
+            path(),
+            kind.unwrap_or("media")
         )));
     }
     let Some((_, key)) = kind.and_then(|kind| TEXT_PARTS.iter().find(|(name, _)| *name == kind)) else {
         let shown = json::clip(kind.unwrap_or("no type"));
-        return Err(Error::bad_request(format!("{} is a content part of an unknown kind: {shown}", path())));
+        let message = format!("{} is a content part of an unknown kind: {shown}", path());
+        return Err(Error::bad_request(message));
     };
     match json::get(part, key) {
         Some(Json::Str(text)) => Ok(text.clone()),

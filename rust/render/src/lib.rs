@@ -10,6 +10,7 @@ mod convert;
 mod error;
 mod mask;
 mod messages;
+mod origins;
 mod parsers;
 mod prompt;
 mod renderer;

@@ -22,9 +22,12 @@ pub struct Asked<'v, 'a> {
     pub reasoning_effort: Option<&'v str>,
 }
 
-/// Names that a request may not set this way: they are the renderer's own arguments.
-const RESERVED: [&str; 7] =
-    ["messages", "conversation", "tools", "tokenize", "return_dict", "return_tensors", "chat_template"];
+/// Names of the conversation itself, which a request may not set this way.
+const RESERVED: [&str; 2] = ["messages", "conversation"];
+
+/// Other arguments of the reference's rendering: they mean nothing here. A template of the request's own is one of
+/// them; it is read where the template is chosen.
+const IGNORED: [&str; 5] = ["tools", "tokenize", "return_dict", "return_tensors", "chat_template"];
 
 /// Names that have fields of their own, which win.
 const FIELDS: [&str; 3] = ["add_generation_prompt", "continue_final_message", "documents"];
@@ -47,6 +50,9 @@ pub fn variables<'a>(
                 let message =
                     format!("chat_template_kwargs cannot set `{name}`, which the server sets itself");
                 return Err(Error::bad_request(message));
+            }
+            if IGNORED.contains(&name) {
+                continue;
             }
             if name == "documents" && documents.is_none() {
                 documents = Some(value.clone());
