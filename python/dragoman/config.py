@@ -47,6 +47,7 @@ class ServingConfig:
     chat_template_content_format: Literal["auto", "string", "openai"] = "auto"
     default_chat_template_kwargs: dict[str, Any] = dataclasses.field(default_factory=dict)
     trust_request_chat_template: bool = False
+    reasoning_effort_map: dict[str, str] = dataclasses.field(default_factory=dict)
     tool_call_parser: str | None = None
     reasoning_parser: str | None = None
     enable_auto_tool_choice: bool = False

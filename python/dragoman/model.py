@@ -41,6 +41,7 @@ class ModelOptions:
     template_engine: Engine = "auto"
     default_chat_template_kwargs: dict[str, Any] = dataclasses.field(default_factory=dict)
     trust_request_chat_template: bool = False
+    reasoning_effort_map: dict[str, str] = dataclasses.field(default_factory=dict)
     generation_config: str = "auto"
     override_generation_config: dict[str, Any] = dataclasses.field(default_factory=dict)
     hf_overrides: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -136,6 +137,7 @@ def serving_config(
         chat_template_content_format=options.chat_template_content_format,
         default_chat_template_kwargs=options.default_chat_template_kwargs,
         trust_request_chat_template=options.trust_request_chat_template,
+        reasoning_effort_map=options.reasoning_effort_map,
         tool_call_parser=options.tool_call_parser,
         reasoning_parser=options.reasoning_parser,
         enable_auto_tool_choice=options.enable_auto_tool_choice,

@@ -361,3 +361,130 @@ def test_check_refuses_what_submit_refuses(engine: Engine) -> None:
         engine.check([256], SamplingParams())
     with pytest.raises(InvalidRequestError):
         engine.check(PROMPT, SamplingParams(top_p=2.0))
+
+
+class Killed(BaseException):
+    """What no guard of the loop catches."""
+
+
+def _kill() -> None:
+    raise Killed
+
+
+def _waiting(outputs: list[TokenOutput]) -> Any:
+    """Takes outputs, and tells when the request is over."""
+    done = threading.Event()
+
+    def take(output: TokenOutput) -> None:
+        outputs.append(output)
+        if output.finished:
+            done.set()
+
+    return take, done
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("state", ["idle", "accepting", "stepping", "paused", "draining"])
+def test_nobody_waits_for_an_engine_that_died(
+    state: str, tiny_llama: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the thread was doing: what it had taken and what was in its inbox is answered, and says why."""
+    engine = build(tiny_llama)
+    engine.start()
+    outputs: list[TokenOutput] = []
+    running, runs = _waiting(outputs)
+    params = SamplingParams(max_tokens=400, ignore_eos=True)
+    gate, blocked = threading.Event(), threading.Event()
+
+    def block() -> None:
+        blocked.set()
+        gate.wait(10)
+
+    if state in ("stepping", "draining"):
+        engine.submit("runs", PROMPT, params, on_output=running)
+        while not outputs:
+            threading.Event().wait(0.01)
+    if state == "paused":
+        engine.pause().result(10)
+        engine.submit("waits", PROMPT, params, on_output=running)
+    if state == "draining":
+        drained = engine.pause("wait")
+    engine.call(block)
+    assert blocked.wait(10)
+    # Behind this the thread finds its end, and then what nobody will take any more.
+    if state == "accepting":
+        monkeypatch.setattr(engine._loop, "add", lambda _: _kill())
+    elif state == "stepping":
+        monkeypatch.setattr(engine._loop, "step", _kill)
+    else:
+        engine.call(_kill)
+    late: list[TokenOutput] = []
+    take, ended = _waiting(late)
+    engine.submit("late", PROMPT, params, on_output=take)
+    future = engine.call(lambda: None) if state != "stepping" else None
+    gate.set()
+    assert ended.wait(10)
+    assert (late[-1].finish_reason, late[-1].unavailable) == ("error", True)
+    assert late[-1].error
+    if outputs or state == "paused":
+        assert runs.wait(10)
+        assert outputs[-1].unavailable
+    if future is not None:
+        with pytest.raises(EngineDeadError):
+            future.result(10)
+    assert not engine.is_healthy
+    with pytest.raises(EngineDeadError):
+        engine.submit("later", PROMPT, params, on_output=take)
+    if state == "draining":
+        assert drained.result(10) is None
+    engine.shutdown()
+
+
+def test_what_waits_is_answered_when_the_engine_stops(tiny_llama: Path) -> None:
+    engine = build(tiny_llama)
+    engine.start()
+    gate, blocked = threading.Event(), threading.Event()
+
+    def block() -> None:
+        blocked.set()
+        gate.wait(10)
+
+    engine.call(block)
+    assert blocked.wait(10)
+    outputs: list[TokenOutput] = []
+    take, ended = _waiting(outputs)
+    engine.submit("late", PROMPT, SamplingParams(n=3, max_tokens=5), on_output=take)
+    future = engine.call(lambda: None)
+    engine._stopping = True
+    gate.set()
+    assert ended.wait(10)
+    assert (outputs[-1].finish_reason, outputs[-1].error) == ("error", "the engine has stopped")
+    with pytest.raises(EngineDeadError):
+        future.result(10)
+    engine.shutdown()
+
+
+def test_no_wake_up_is_lost_between_the_threads() -> None:
+    """The engine's thread adds outputs at every moment of the loop's reading them."""
+    from dragoman.engine.bridge import stream
+
+    async def read() -> int:
+        threads: list[threading.Thread] = []
+
+        def begin(on_output: Any) -> None:
+            def produce() -> None:
+                for number in range(20_000):
+                    on_output(TokenOutput(index=0, token_ids=[number], finished=number == 19_999))
+
+            threads.append(threading.Thread(target=produce))
+            threads[0].start()
+
+        count = 0
+        async for _ in stream(begin, lambda: None):
+            count += 1
+            if count % 7 == 0:
+                await asyncio.sleep(0)
+        threads[0].join()
+        return count
+
+    assert asyncio.run(asyncio.wait_for(read(), 60)) == 20_000

@@ -81,7 +81,7 @@ def test_a_loop_that_dies(
         raise SystemExit("killed")
 
     monkeypatch.setattr(engine._loop._runner, "run", die)
-    assert status(client, stream=stream) == 500
+    assert status(client, stream=stream) == 503
     assert client.get("/health").status_code == 503
     assert status(client, stream=stream) == 503
 

@@ -216,6 +216,47 @@ def test_what_the_engine_gets(ask: Ask) -> None:
 def test_requests_with_one_id_are_two_to_the_engine(services: Services) -> None:
     with services.running.entered("x") as first, services.running.entered("x", "y") as second:
         assert first != second
-        assert services.running.engine_ids(["x", "nobody"]) == sorted([first, second])
-        assert services.running.engine_ids(["y"]) == [second]
-    assert services.running.engine_ids(["x", "y"]) == []
+        assert services.running.abort(["x", "nobody"]) == sorted([first.engine_id, second.engine_id])
+        assert (first.aborted, second.aborted) == (True, True)
+        assert services.running.abort(["y"]) == [second.engine_id]
+    assert services.running.abort(["x", "y"]) == []
+
+
+@pytest.mark.parametrize("ids", [["mine"], "mine"], ids=["list", "one id"])
+def test_an_abort_while_the_grammar_compiles_is_kept(services: Services, ids: object) -> None:
+    """The engine never sees the request: its caller gets the answer of an aborted one."""
+    engine = StubEngine(FIRST, LAST)
+
+    class SlowGrammars:
+        """Compiles until it is told to stop."""
+
+        def __init__(self) -> None:
+            self.begun, self.done = asyncio.Event(), asyncio.Event()
+
+        async def mask_maker(self, *_: object) -> None:
+            self.begun.set()
+            await self.done.wait()
+
+        def close(self) -> None:
+            pass
+
+    async def exchange() -> httpx.Response:
+        grammars = SlowGrammars()
+        options = dataclasses.replace(services.options, mode="tokens-only")
+        parts: dict[str, Any] = {"engine": engine, "options": options, "grammars": grammars}
+        app = build_app(dataclasses.replace(services, **parts))
+        transport = httpx.ASGITransport(app)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            params = {"max_tokens": 4, "n": 2, "structured_outputs": {"regex": "a+"}}
+            body = {"token_ids": [504], "request_id": "mine", "sampling_params": params}
+            answer = asyncio.ensure_future(client.post(GENERATE, json=body))
+            await grammars.begun.wait()
+            reply = await client.post("/inference/v1/abort_requests", json={"request_ids": ids})
+            assert reply.status_code == 200
+            grammars.done.set()
+            return await answer
+
+    reply = asyncio.run(exchange())
+    assert reply.status_code == 200, reply.text
+    assert [choice["finish_reason"] for choice in reply.json()["choices"]] == ["abort", "abort"]
+    assert engine.seen == []

@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import os
 
-from dragoman.cli.values import context_length, human_integer, json_object, port
+from dragoman.cli.values import context_length, effort_map, human_integer, json_object, port
 from dragoman.config import Bounds
 
 LOG_LEVELS = ("critical", "error", "warning", "info", "debug", "trace")
@@ -33,6 +33,13 @@ def add_model_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--template-engine", choices=("auto", "minijinja", "jinja2"), default="auto")
     group.add_argument("--default-chat-template-kwargs", type=json_object, default={}, metavar="JSON")
     group.add_argument("--trust-request-chat-template", action="store_true", help="from anyone")
+    group.add_argument(
+        "--reasoning-effort-map",
+        type=effort_map,
+        default={},
+        metavar="JSON",
+        help='what the template gets for a reasoning_effort: {"xhigh": "high"}',
+    )
     group.add_argument("--tool-call-parser", metavar="NAME", help="vLLM's name, auto, or none")
     group.add_argument("--reasoning-parser", metavar="NAME", help="vLLM's name, auto, or none")
     group.add_argument("--enable-auto-tool-choice", action="store_true")
@@ -139,6 +146,7 @@ MODEL_FIELDS = (
     "template_engine",
     "default_chat_template_kwargs",
     "trust_request_chat_template",
+    "reasoning_effort_map",
     "generation_config",
     "override_generation_config",
     "hf_overrides",

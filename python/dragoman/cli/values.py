@@ -40,6 +40,18 @@ def json_object(text: str) -> dict[str, Any]:
     return value
 
 
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
+def effort_map(text: str) -> dict[str, str]:
+    """A JSON object of reasoning efforts and what a template calls them."""
+    value = json_object(text)
+    unknown = sorted(set(value) - set(EFFORTS))
+    if unknown or not all(isinstance(name, str) for name in value.values()):
+        raise argparse.ArgumentTypeError(f"{text!r} must map efforts ({', '.join(EFFORTS)}) to strings")
+    return value
+
+
 def port(text: str) -> int:
     """A TCP port; 0 takes a free one."""
     if not text.isdigit() or int(text) > 65535:

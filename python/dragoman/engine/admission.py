@@ -21,15 +21,16 @@ MAX_CHOICE_TOKENS = 1 << 24
 class Admission:
     """Checks requests and fills in what they leave open: their length and their seed."""
 
-    def __init__(self, model: ModelConfig, seed: int | None) -> None:
+    def __init__(self, model: ModelConfig, seed: int | None, max_logprobs: int) -> None:
         self._vocab_size = model.vocab_size
         self._limit = model.max_positions
         self._seed = seed
+        self._max_logprobs = max_logprobs
         self._arrivals = itertools.count()
 
     def check(self, prompt_token_ids: Sequence[int], params: SamplingParams) -> list[int]:
         """The prompt as a list; raises :class:`InvalidRequestError` for what cannot run."""
-        params.validate(self._vocab_size)
+        params.validate(self._vocab_size, self._max_logprobs)
         prompt = [int(token) for token in prompt_token_ids]
         if not prompt:
             raise InvalidRequestError("the prompt has no token ids", "token_ids")

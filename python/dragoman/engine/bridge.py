@@ -20,12 +20,16 @@ async def stream(
     loop = asyncio.get_running_loop()
     arrived: deque[TokenOutput] = deque()
     ready = asyncio.Event()
+    # Whether a wake-up is under way. It is taken back before `arrived` is looked at: an output that comes later
+    # calls again, and one that came earlier is seen.
+    called = False
 
     def on_output(output: TokenOutput) -> None:
         # One wake-up for as many outputs as gather before the event loop runs.
-        wake = not arrived
+        nonlocal called
         arrived.append(output)
-        if wake:
+        if not called:
+            called = True
             loop.call_soon_threadsafe(ready.set)
 
     begin(on_output)
@@ -34,6 +38,7 @@ async def stream(
         while not finished:
             await ready.wait()
             ready.clear()
+            called = False
             while arrived:
                 output = arrived.popleft()
                 finished = output.finished

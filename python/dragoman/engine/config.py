@@ -23,6 +23,7 @@ class EngineConfig:
     most 4 GiB and a quarter of the memory that is free. ``enforce_eager`` captures no CUDA graphs.
     ``max_num_batched_tokens`` bounds the tokens of one step, ``max_num_seqs`` the running sequences,
     ``max_num_queued_reqs`` (``None``: no bound) those that run or wait, each choice of a request counted.
+    ``max_logprobs`` bounds the alternatives of a token, -1 for no bound.
     ``cpu_threads`` are torch's, at most one per core. ``seed`` seeds the requests that bring no seed of their
     own; ``None`` takes the system's randomness.
     """
@@ -38,6 +39,7 @@ class EngineConfig:
     gpu_memory_utilization: float = 0.9
     enable_prefix_caching: bool = True
     max_num_queued_reqs: int | None = None
+    max_logprobs: int = 20
     cpu_threads: int | None = None
     enforce_eager: bool = False
     seed: int | None = None

@@ -48,6 +48,17 @@ STUCK_AFTER_SECONDS = 120.0
 log = logging.getLogger(__name__)
 
 
+DEAD = "the engine's loop is dead"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Message:
+    """Something for the engine's thread to do between two steps, or to refuse where the thread ends before."""
+
+    run: Callable[[], None]
+    refuse: Callable[[str], None] = lambda _: None
+
+
 class Engine:
     """One model on one device.
 
@@ -87,9 +98,9 @@ class Engine:
             model, attention, max_num_seqs=config.max_num_seqs, recorder=capture if captures else None
         )
         self._loop = EngineLoop(scheduler, runner, self.eos_token_ids)
-        self._admission = Admission(model.config, config.seed)
+        self._admission = Admission(model.config, config.seed, config.max_logprobs)
         self._wake = threading.Condition()
-        self._inbox: deque[Callable[[], None]] = deque()
+        self._inbox: deque[Message] = deque()
         self._submitted_choices = 0
         self._rejections = 0
         self._thread: threading.Thread | None = None
@@ -192,8 +203,7 @@ class Engine:
                     f"max_num_queued_reqs={limit}; try again later"
                 )
             self._submitted_choices += params.n
-            self._inbox.append(lambda: self._accept(request))
-            self._wake.notify()
+            self._post(Message(lambda: self._accept(request), lambda why: _refuse(request, why)))
 
     def check(self, prompt_token_ids: AbstractSequence[int], params: SamplingParams) -> None:
         """Raise what :meth:`submit` would raise for a request that cannot run, without submitting it."""
@@ -231,7 +241,10 @@ class Engine:
         With ``index`` only that choice of each ends.
         """
         ids = tuple(request_ids)
-        self._post(lambda: self._loop.abort(ids, index))
+        with self._wake:
+            if self._dead:
+                return
+            self._post(Message(lambda: self._loop.abort(ids, index)))
 
     def pause(self, mode: PauseMode = "keep") -> Future[None]:
         """Run no more steps until :meth:`resume`; requests that come meanwhile wait.
@@ -288,10 +301,13 @@ class Engine:
             except Exception as error:
                 future.set_exception(error)
 
+        def refuse(why: str) -> None:
+            if not future.done():
+                future.set_exception(EngineDeadError(why))
+
         with self._wake:
             self._require_running()
-            self._inbox.append(run)
-            self._wake.notify()
+            self._post(Message(run, refuse))
         return future
 
     def _accept(self, request: Request) -> None:
@@ -299,10 +315,10 @@ class Engine:
         with self._wake:
             self._submitted_choices -= request.params.n
 
-    def _post(self, message: Callable[[], None]) -> None:
-        with self._wake:
-            self._inbox.append(message)
-            self._wake.notify()
+    def _post(self, message: Message) -> None:
+        """To be called with ``_wake`` held."""
+        self._inbox.append(message)
+        self._wake.notify()
 
     def _require_running(self) -> None:
         if self._thread is None or not self._thread.is_alive() or self._dead or self._draining:
@@ -313,13 +329,17 @@ class Engine:
             return not self._inbox and not self._loop.has_work
 
     def _main(self) -> None:
+        """The thread. However it ends, nobody is left waiting: what runs is ended, what waits is refused."""
         try:
             self._run()
+            self._loop.abort_all()
+            self._refuse_waiting("the engine has stopped")
         except BaseException:
-            # Nothing that the loop guards against: a thread killed, memory gone. Nobody may wait for ever.
+            # Nothing that the loop guards against: a thread killed, memory gone.
             log.exception("the engine's loop is dead")
             self._dead = True
-            self._loop.end_all("error", "the engine's loop is dead")
+            self._loop.end_all("error", DEAD, unavailable=True)
+            self._refuse_waiting(DEAD)
 
     def _run(self) -> None:
         while True:
@@ -327,14 +347,32 @@ class Engine:
                 while not (self._inbox or self._stopping or self._loop.can_step):
                     self._wake.wait()
                 if self._stopping:
-                    break
-                messages = list(self._inbox)
-                self._inbox.clear()
-            for message in messages:
-                _guarded(message)
+                    return
+                waiting = len(self._inbox)
+            # Those that are here now, so that a step is not put off by those that come meanwhile. A message leaves
+            # the inbox when it is done: one that kills the thread is refused too.
+            for _ in range(waiting):
+                _guarded(self._inbox[0].run)
+                self._inbox.popleft()
             if self._loop.can_step:
                 _guarded(self._loop.step)
-        self._loop.abort_all()
+
+    def _refuse_waiting(self, why: str) -> None:
+        with self._wake:
+            waiting = list(self._inbox)
+            self._inbox.clear()
+            self._submitted_choices = 0
+        for message in waiting:
+            _guarded(lambda message=message: message.refuse(why))  # type: ignore[misc]
+
+
+def _refuse(request: Request, why: str) -> None:
+    """Tell the caller of a request that the loop has not taken."""
+    if request.sequences:
+        return
+    request.on_output(
+        TokenOutput(index=0, token_ids=[], finish_reason="error", error=why, unavailable=True, finished=True)
+    )
 
 
 def _guarded(action: Callable[[], Any]) -> None:

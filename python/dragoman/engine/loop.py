@@ -185,6 +185,8 @@ class EngineLoop:
         tokens: list[int],
         logprob: TokenLogprob | None = None,
         error: str | None = None,
+        *,
+        unavailable: bool = False,
     ) -> TokenOutput:
         first = sequence.num_output <= 1
         return TokenOutput(
@@ -197,6 +199,7 @@ class EngineLoop:
             prompt_scores=sequence.prompt_scores if first else None,
             cached_tokens=sequence.cached_tokens or 0,
             error=error,
+            unavailable=unavailable,
             finished=sequence.finish_reason is not None and sequence.request.open_choices == 1,
             weight_version=self.weight_version,
             queue_seconds=sequence.queue_seconds if first else None,
@@ -215,22 +218,29 @@ class EngineLoop:
             log.exception("the receiver of request %s failed; aborting it", request.request_id)
             self._drop(request)
 
-    def _end(self, sequences: list[Sequence], reason: FinishReason, error: str | None = None) -> None:
+    def _end(
+        self,
+        sequences: list[Sequence],
+        reason: FinishReason,
+        error: str | None = None,
+        *,
+        unavailable: bool = False,
+    ) -> None:
         """Finish sequences for a reason of the engine's own and tell their callers."""
         open_ones = [sequence for sequence in sequences if sequence.status is not Status.FINISHED]
         self._scheduler.remove(set(open_ones))
         for sequence in open_ones:
             sequence.finish_reason = reason
         for sequence in open_ones:
-            self._tell(sequence, self._output(sequence, [], error=error))
+            self._tell(sequence, self._output(sequence, [], error=error, unavailable=unavailable))
         for sequence in open_ones:
             self._forget_if_finished(sequence.request)
 
-    def end_all(self, reason: FinishReason, error: str | None = None) -> None:
-        """End every request and tell its caller why."""
+    def end_all(self, reason: FinishReason, error: str | None = None, *, unavailable: bool = False) -> None:
+        """End every request and tell its caller why. ``unavailable``: the engine itself has come to its end."""
         for requests in list(self._requests.values()):
             for request in list(requests):
-                self._end(request.sequences, reason, error)
+                self._end(request.sequences, reason, error, unavailable=unavailable)
 
     def _drop(self, request: Request) -> None:
         """Free a request whose receiver is broken; nobody is left to be told."""

@@ -37,14 +37,14 @@ class TokenOutput:
     """What one step added to one choice of a request.
 
     ``index`` is the choice (0 to n - 1). ``token_ids`` are the new ids only, a stop token included.
-    ``logprobs`` runs along ``token_ids`` where the request asked for it. ``finish_reason`` is set on the
-    last output of a choice; ``stop_reason`` is the id that stopped it. ``prompt_logprobs`` comes with the
-    first output of choice 0, one entry per prompt token, ``None`` for the first; so do
-    ``prompt_scores``, the rows that ``prompt_logprob_token_ids`` asks for. ``cached_tokens`` is how
-    many prompt tokens the prefix cache held. ``error`` says what went wrong where ``finish_reason`` is
-    "error". ``queue_seconds``, on a choice's first output, is how long it waited for its first step.
-    ``finished`` is true on the last output of the whole request. ``weight_version`` labels the
-    weights that made these tokens.
+    ``logprobs`` runs along ``token_ids`` where the request asked for it. ``finish_reason`` is set on the last
+    output of a choice; ``stop_reason`` is the id that stopped it. ``prompt_logprobs`` comes with the first
+    output of choice 0, one entry per prompt token, ``None`` for the first; so do ``prompt_scores``, the rows
+    that ``prompt_logprob_token_ids`` asks for. ``cached_tokens`` is how many prompt tokens the prefix cache
+    held. ``error`` says what went wrong where ``finish_reason`` is "error", and ``unavailable`` whether that
+    is the end of the engine itself. ``queue_seconds``, on a choice's first output, is how long it waited for
+    its first step. ``finished`` is true on the last output of the whole request. ``weight_version`` labels
+    the weights that made these tokens.
     """
 
     index: int
@@ -56,6 +56,7 @@ class TokenOutput:
     prompt_scores: list[list[float]] | None = None
     cached_tokens: int = 0
     error: str | None = None
+    unavailable: bool = False
     finished: bool = False
     weight_version: str = "default"
     queue_seconds: float | None = None

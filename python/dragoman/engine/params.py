@@ -15,9 +15,6 @@ MAX_CHOICES = 16384
 MAX_LOGPROB_TOKEN_IDS = 128
 """Most ids in ``logprob_token_ids``, as in vLLM."""
 
-MAX_LOGPROBS = 20
-"""Most alternatives a request may ask for per token (vLLM's ``--max-logprobs``)."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingParams:
@@ -25,9 +22,9 @@ class SamplingParams:
 
     ``max_tokens`` left at ``None`` means: up to the context length. ``top_k`` 0 or -1, ``top_p`` 1 and
     ``min_p`` 0 switch those filters off; ``temperature`` 0 is greedy. ``logprobs`` 0 returns the chosen
-    token's log probability only. ``bad_words_token_ids`` holds token sequences that may not be completed.
-    ``prompt_logprob_token_ids`` holds a row of ids to score (-1: none) for each prompt token that follows
-    position ``prompt_logprob_start``.
+    token's log probability only, -1 those of all ids. ``bad_words_token_ids`` holds token sequences that may
+    not be completed. ``prompt_logprob_token_ids`` holds a row of ids to score (-1: none) for each prompt
+    token that follows position ``prompt_logprob_start``.
     """
 
     n: int = 1
@@ -53,8 +50,12 @@ class SamplingParams:
     bad_words_token_ids: tuple[tuple[int, ...], ...] = ()
     repetition_detection: RepetitionDetection | None = None
 
-    def validate(self, vocab_size: int) -> None:
-        """Raise :class:`InvalidRequestError` for a value that the sampler cannot honour."""
+    def validate(self, vocab_size: int, max_logprobs: int = -1) -> None:
+        """Raise :class:`InvalidRequestError` for a value that the sampler cannot honour.
+
+        ``max_logprobs`` is the most alternatives that may be asked for, -1 for all ids.
+        """
+        limit = vocab_size if max_logprobs == -1 else max_logprobs
         _between("presence_penalty", self.presence_penalty, -2.0, 2.0)
         _between("frequency_penalty", self.frequency_penalty, -2.0, 2.0)
         _between("min_p", self.min_p, 0.0, 1.0)
@@ -94,8 +95,8 @@ class SamplingParams:
             if count is not None:
                 asked = vocab_size if count == -1 else count
                 _require(
-                    0 <= asked <= MAX_LOGPROBS,
-                    f"Requested {name} of {asked}, which is outside 0 to {MAX_LOGPROBS}.",
+                    0 <= asked <= limit,
+                    f"Requested {name} of {asked}, which is outside 0 to {limit}.",
                     name,
                 )
         if self.repetition_detection is not None:

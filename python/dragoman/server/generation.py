@@ -85,7 +85,6 @@ async def outputs(services: Services, call: GenerateCall) -> AsyncGenerator[Toke
     engine = services.engine
     if engine is None:
         raise ApiError("not_found", "this server has no engine")
-    make_mask = await _make_mask(services, call)
     stops = StopStrings(
         services.derenderer,
         call.token_ids,
@@ -94,9 +93,15 @@ async def outputs(services: Services, call: GenerateCall) -> AsyncGenerator[Toke
     )
     ended: set[int] = set()
     timer = RequestTimer(services.metrics.generation)
-    with services.running.entered(call.request_id, *call.aliases) as engine_id:
+    with services.running.entered(call.request_id, *call.aliases) as running:
+        make_mask = await _make_mask(services, call)
+        if running.aborted:
+            for index in range(call.params.n):
+                finished = index == call.params.n - 1
+                yield TokenOutput(index=index, token_ids=[], finish_reason="abort", finished=finished)
+            return
         stream = engine.generate(
-            engine_id,
+            running.engine_id,
             call.token_ids,
             call.params,
             priority=call.priority,
@@ -106,20 +111,33 @@ async def outputs(services: Services, call: GenerateCall) -> AsyncGenerator[Toke
         async with aclosing(stream):
             async for from_engine in stream:
                 if from_engine.finish_reason == "error":
-                    raise ApiError("internal", from_engine.error or "the engine failed")
+                    kind = "unavailable" if from_engine.unavailable else "internal"
+                    raise ApiError(kind, from_engine.error or "the engine failed")
                 if from_engine.index in ended:
                     continue
-                output = stops.ended(from_engine)
+                output = _without_eos(services, call, stops.ended(from_engine))
                 timer.output(output)
                 if output.finish_reason is not None:
                     ended.add(output.index)
                     if from_engine.finish_reason is None:
                         # Before the output is sent: a slow client must not keep the engine at work.
-                        engine.abort((engine_id,), index=output.index)
+                        engine.abort((running.engine_id,), index=output.index)
                 yield output
                 if len(ended) == call.params.n:
                     timer.end()
                     return
+
+
+def _without_eos(services: Services, call: GenerateCall, output: TokenOutput) -> TokenOutput:
+    """Without a stop reason where the model's own EOS ended the choice, as in vLLM.
+
+    A server of token ids alone has no EOS there: for it each is a stop id like any other.
+    """
+    reason = output.stop_reason
+    if services.options.mode == "tokens-only" or reason is None or reason in call.params.stop_token_ids:
+        return output
+    ended = reason in services.model.config.eos_token_ids
+    return dataclasses.replace(output, stop_reason=None) if ended else output
 
 
 async def _make_mask(services: Services, call: GenerateCall) -> MakeMask | None:
@@ -279,10 +297,9 @@ def _choice(
 
 
 def _logprobs(output: TokenOutput, params: SamplingParams) -> list[dict[str, Any]]:
-    """`logprobs.content` of the tokens of one output: `top_logprobs` are as many as were asked for."""
-    count = params.logprobs
-    if params.logprob_token_ids is not None:
-        count = None
+    """`logprobs.content` of the tokens of one output. `top_logprobs` holds the sampled token and the likeliest, or
+    those that were named; none where none was asked for."""
+    shows = bool(params.logprobs) or params.logprob_token_ids is not None
     return [
         {
             "token_id": entry.token_id,
@@ -290,7 +307,7 @@ def _logprobs(output: TokenOutput, params: SamplingParams) -> list[dict[str, Any
             "rank": entry.rank,
             "top_logprobs": [
                 {"token_id": top.token_id, "logprob": max(top.logprob, LOGPROB_FLOOR), "rank": top.rank}
-                for top in entry.top[:count]
+                for top in (entry.top if shows else ())
             ],
         }
         for entry in output.logprobs or ()

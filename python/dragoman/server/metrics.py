@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 
 from dragoman.server.asgi import Application, Message, Receive, Scope, Send, route_path
 from dragoman.server.errors import ApiError, ClientGoneError, describe, send_error
 from dragoman.server.generation_metrics import GenerationMetrics
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+RENDER_BUCKETS = (
+    0.0001,
+    0.00025,
+    0.0005,
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+)
 # Paths that are not routes share one label: their number is up to the clients.
 OTHER = "other"
 # Streams and their count of open requests are followed on these.
@@ -35,6 +62,15 @@ class Metrics:
             buckets=BUCKETS,
             registry=self.registry,
         )
+        self.rendering = Histogram(
+            "vllm:request_render_duration_seconds",
+            "Time spent rendering a request: chat templating, tokenization",
+            ("model_name", "request_type"),
+            buckets=RENDER_BUCKETS,
+            registry=self.registry,
+        )
+        # CPU seconds, memory and open files of this process.
+        ProcessCollector(registry=self.registry)
         self.open = Gauge(
             "dragoman:server_load", "Generating requests that are being served", registry=self.registry
         )
@@ -45,6 +81,18 @@ class Metrics:
             registry=self.registry,
         )
         self.load = 0
+
+    def timed(self, model: str, request_type: str, render: Callable[..., bytes]) -> Callable[..., bytes]:
+        """A method that renders, with its time observed where it succeeds."""
+        seconds = self.rendering.labels(model, request_type)
+
+        def measured(*arguments: Any) -> bytes:
+            begin = time.perf_counter()
+            rendered = render(*arguments)
+            seconds.observe(time.perf_counter() - begin)
+            return rendered
+
+        return measured
 
     def page(self) -> bytes:
         """The text that Prometheus reads."""

@@ -100,7 +100,12 @@ def _load_engine(options: ServerOptions, model: LoadedModel) -> Engine:
     if weights is None:
         raise ValueError(f"{model.files.name} was resolved without weights")
     begin = time.perf_counter()
-    config = EngineConfig(model=weights, max_model_len=model.config.max_model_len, **options.engine)
+    config = EngineConfig(
+        model=weights,
+        max_model_len=model.config.max_model_len,
+        max_logprobs=model.config.max_logprobs,
+        **options.engine,
+    )
     with progress_bar(f"loading {model.files.name}") as show:
         engine = Engine(config, on_layer=show)
     LOGGER.info("loaded the weights of %s in %.1f s", model.files.name, time.perf_counter() - begin)

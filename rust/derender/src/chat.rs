@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use crate::choice::{Choice, Pipeline, Step};
 use crate::derenderer::{Derenderer, finish, now, passed, prompt, seed};
+use crate::logprobs::Tokens;
 use crate::message::{Message, StreamDelta};
-use crate::options::Options;
+use crate::options::{Options, to_value};
 use crate::stream::{Endpoint, New};
 use crate::{logprobs, usage};
 
@@ -35,9 +36,10 @@ pub fn whole(
         let seed = seed(&[key, &generated.index.to_le_bytes()]);
         let mut choice = derenderer.fresh(options, prompt, seed);
         let pipeline = Pipeline { detokenizer: &derenderer.detokenizer, options, seed };
-        let step = pipeline.push(&mut choice, &generated.token_ids, finish(generated));
+        let mut step = pipeline.push(&mut choice, &generated.token_ids, finish(generated));
+        step.delta.content.insert_str(0, &options.echoed);
         completion_tokens += i64::try_from(generated.token_ids.len()).unwrap_or(i64::MAX);
-        let logprobs = logprobs(derenderer, &mut choice, generated, &step);
+        let logprobs = logprobs(derenderer, options, &mut choice, generated, &step);
         let token_ids = token_ids(options, generated, &step);
         choices.push(ChatChoice {
             index: generated.index,
@@ -47,6 +49,7 @@ pub fn whole(
             stop_reason: step.stop_reason,
             token_ids,
             routed_experts: passed(generated.routed_experts),
+            weight_versions: weight_versions(options, generated),
         });
     }
     let cached = response.usage.and_then(|usage| usage.cached_tokens);
@@ -59,7 +62,7 @@ pub fn whole(
         service_tier: (),
         system_fingerprint: (),
         usage: usage::usage(prompt_tokens, completion_tokens, cached),
-        prompt_logprobs: passed(response.prompt_logprobs),
+        prompt_logprobs: prompt_logprobs(derenderer, response),
         prompt_token_ids: Some(prompt).filter(|ids| options.return_token_ids && !ids.is_empty()),
         prompt_text: (),
         kv_transfer_params: passed(response.kv_transfer_params),
@@ -79,7 +82,7 @@ struct ChatCompletion<'a> {
     service_tier: (),
     system_fingerprint: (),
     usage: usage::Counts,
-    prompt_logprobs: Option<Serialized<'a, 'a>>,
+    prompt_logprobs: Option<Value>,
     prompt_token_ids: Option<&'a [u32]>,
     prompt_text: (),
     kv_transfer_params: Option<Serialized<'a, 'a>>,
@@ -96,6 +99,16 @@ struct ChatChoice<'a> {
     stop_reason: Option<StopReason>,
     token_ids: Option<Vec<u32>>,
     routed_experts: Option<Serialized<'a, 'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight_versions: Option<Serialized<'a, 'a>>,
+}
+
+/// Which version of the weights sampled which tokens, where the request asks for it.
+pub(crate) fn weight_versions<'g>(
+    options: &Options,
+    generated: &'g GenerateChoice<'_, '_>,
+) -> Option<Serialized<'g, 'g>> {
+    passed(generated.weight_versions).filter(|_| options.return_weight_versions)
 }
 
 /// Chunks of `chat.completion.chunk`.
@@ -103,30 +116,36 @@ pub(crate) struct Chat;
 
 /// A choice of a chunk, as it is written.
 #[derive(Serialize)]
-pub(crate) struct ChunkChoice {
+pub(crate) struct ChunkChoice<'a> {
     index: i64,
     delta: StreamDelta,
     logprobs: Value,
     finish_reason: Option<String>,
     stop_reason: Option<StopReason>,
     token_ids: Option<Vec<u32>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight_versions: Option<Serialized<'a, 'a>>,
 }
 
 impl Endpoint for Chat {
     const NAME: &'static str = "chat";
     const OBJECT: &'static str = "chat.completion.chunk";
     const BESIDE: bool = true;
-    type Choice<'a> = ChunkChoice;
+    type Choice<'a> = ChunkChoice<'a>;
 
-    fn choice(new: New<'_>, choice: &mut Choice) -> ChunkChoice {
-        let New { derenderer, options, generated, step, first, .. } = new;
+    fn choice<'a>(new: New<'a>, choice: &mut Choice) -> ChunkChoice<'a> {
+        let New { derenderer, options, generated, mut step, first, .. } = new;
+        if first {
+            step.delta.content.insert_str(0, &options.echoed);
+        }
         ChunkChoice {
             index: generated.index,
-            logprobs: logprobs(derenderer, choice, generated, &step),
+            logprobs: logprobs(derenderer, options, choice, generated, &step),
             token_ids: token_ids(options, generated, &step),
             delta: step.delta.into_delta(first),
             finish_reason: step.finish_reason,
             stop_reason: step.stop_reason,
+            weight_versions: weight_versions(options, generated),
         }
     }
 }
@@ -159,8 +178,19 @@ pub(crate) fn token_ids(
     Some(shown.collect())
 }
 
+/// How the request wants tokens written.
+pub(crate) fn tokens<'d>(derenderer: &'d Derenderer, options: &Options) -> Tokens<'d> {
+    Tokens { detokenizer: &derenderer.detokenizer, as_ids: options.tokens_as_ids, top: options.top_logprobs }
+}
+
+/// Log-probabilities of the prompt, with the text of each token.
+pub(crate) fn prompt_logprobs(derenderer: &Derenderer, response: &GenerateResponse<'_, '_>) -> Option<Value> {
+    response.prompt_logprobs.map(|given| logprobs::prompt(&derenderer.detokenizer, to_value(given)))
+}
+
 fn logprobs(
     derenderer: &Derenderer,
+    options: &Options,
     choice: &mut Choice,
     generated: &GenerateChoice<'_, '_>,
     step: &Step,
@@ -172,7 +202,7 @@ fn logprobs(
             Value::Null
         }
         Some(None) => json!({"content": null}),
-        Some(Some(entries)) => logprobs::chat(&derenderer.detokenizer, context, &shown(entries, step)),
+        Some(Some(entries)) => logprobs::chat(tokens(derenderer, options), context, &shown(entries, step)),
     }
 }
 

@@ -12,8 +12,8 @@ use crate::detok::{self, Detokenizer};
 use crate::logprobs;
 use crate::message::{self, Assembler, Delta};
 use crate::options::Options;
-use crate::parse::{AnyState, Events, Segment};
-use crate::reasoning::Split;
+use crate::parse::{AnyState, Events};
+use crate::run::Run;
 use crate::stop;
 
 /// What reads the ids of choices, all of one request.
@@ -27,18 +27,18 @@ pub struct Pipeline<'p> {
 /// Where a choice stands between two chunks.
 pub struct Choice {
     pub plain: Plain,
-    reasoning: Option<AnyState>,
-    tool: Option<AnyState>,
+    pub reasoning: Option<AnyState>,
+    pub tool: Option<AnyState>,
 }
 
 /// The part of a choice's state that is the same for all parsers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plain {
-    detok: detok::State,
-    stop: stop::State,
+    pub detok: detok::State,
+    pub stop: stop::State,
     pub message: message::State,
     /// A stop token that is text if another token follows it.
-    held_id: Option<u32>,
+    pub held_id: Option<u32>,
     /// Ids read.
     pub tokens: u32,
     /// The stop string that was met, by its place in the request.
@@ -95,7 +95,7 @@ impl Pipeline<'_> {
     pub fn push(&self, choice: &mut Choice, ids: &[u32], finish: Option<Finish<'_>>) -> Step {
         let mut step = Step { shown: Vec::with_capacity(ids.len()), ..Step::default() };
         let events = Events::new(choice.plain.in_call);
-        let mut run = Run { pipeline: self, events, text: String::new(), fired: None };
+        let mut run = Run::new(self, events);
         // A stop token that the request does not name is known by the stop reason that comes with it.
         let named = match finish {
             Some(Finish { reason: "stop", stop_reason: Some(StopReason::Token(id)) }) => {
@@ -195,162 +195,6 @@ impl Pipeline<'_> {
         match (&self.options.reasoning, &mut choice.reasoning) {
             (Some(parser), Some(state)) => !parser.is_reasoning(state),
             _ => true,
-        }
-    }
-}
-
-/// The reading of one chunk.
-struct Run<'r> {
-    pipeline: &'r Pipeline<'r>,
-    events: Events,
-    /// Text of ids that no stage has read yet.
-    text: String,
-    fired: Option<u32>,
-}
-
-impl Run<'_> {
-    fn token(&mut self, choice: &mut Choice, id: u32) {
-        let (detokenizer, options) = (self.pipeline.detokenizer, self.pipeline.options);
-        if detokenizer.vocabulary().is_special(id) {
-            if options.is_parsed() {
-                detokenizer.flush(&mut choice.plain.detok, &mut self.text);
-                self.flush_text(choice);
-                let text = String::from_utf8_lossy(detokenizer.vocabulary().bytes(id)).into_owned();
-                self.segment(choice, Segment::Special { id, text: &text });
-                return;
-            }
-            if !options.shows(id) {
-                return;
-            }
-        }
-        detokenizer.push(&mut choice.plain.detok, id, &mut self.text);
-        if options.settles_each_token() {
-            self.flush_text(choice);
-        }
-    }
-
-    fn flush_text(&mut self, choice: &mut Choice) {
-        if self.text.is_empty() {
-            return;
-        }
-        let text = std::mem::take(&mut self.text);
-        self.segment(choice, Segment::Text(&text));
-        self.text = text;
-        self.text.clear();
-    }
-
-    fn segment(&mut self, choice: &mut Choice, segment: Segment<'_>) {
-        let Choice { plain, reasoning, tool } = choice;
-        let mut answer = Answer { run: self, plain, tool };
-        match (&answer.run.pipeline.options.reasoning, reasoning) {
-            (Some(parser), Some(state)) => parser.feed(state, segment, &mut answer),
-            _ => answer.answer(segment),
-        }
-    }
-
-    fn note_stop(&mut self, choice: &mut Choice) {
-        if let Some(index) = self.fired.take() {
-            choice.plain.stopped = Some(index);
-            choice.plain.held_id = None;
-            self.text.clear();
-        }
-    }
-
-    fn finish(&mut self, choice: &mut Choice, finish: Finish<'_>) {
-        if let Some(held) = choice.plain.held_id.take() {
-            // It stopped the generation unless that ended for another reason.
-            let stopped = finish.reason == "stop" && !matches!(finish.stop_reason, Some(StopReason::Text(_)));
-            if !stopped {
-                self.token(choice, held);
-            }
-        }
-        self.pipeline.detokenizer.finish(&mut choice.plain.detok, &mut self.text);
-        self.flush_text(choice);
-        let Choice { plain, reasoning, tool } = choice;
-        let mut answer = Answer { run: self, plain, tool };
-        if let (Some(parser), Some(state)) = (&answer.run.pipeline.options.reasoning, reasoning) {
-            parser.finish(state, &mut answer);
-        }
-        answer.finish();
-    }
-}
-
-/// The answer's part of the pipeline, behind the reasoning parser.
-struct Answer<'a, 'r> {
-    run: &'a mut Run<'r>,
-    plain: &'a mut Plain,
-    tool: &'a mut Option<AnyState>,
-}
-
-impl Split for Answer<'_, '_> {
-    fn reasoning(&mut self, text: &str) {
-        if self.run.pipeline.options.include_reasoning && self.run.fired.is_none() {
-            self.run.events.reasoning(text);
-        }
-    }
-
-    fn answer(&mut self, segment: Segment<'_>) {
-        if self.run.fired.is_some() || self.plain.stopped.is_some() {
-            return;
-        }
-        let options = self.run.pipeline.options;
-        let Segment::Text(text) = segment else {
-            self.release_held();
-            self.tool_segment(segment);
-            return;
-        };
-        if options.stops.is_empty() {
-            return self.tool_segment(segment);
-        }
-        let exempt = self.plain.tokens <= options.min_tokens && options.min_tokens > 0;
-        let mut out = String::new();
-        let met = options.stops.push(&mut self.plain.stop, text, exempt, &mut out);
-        self.tool_segment(Segment::Text(&out));
-        if met.is_some() {
-            self.run.fired = met;
-            self.finish_tool();
-        }
-    }
-
-    fn in_call(&self) -> bool {
-        self.run.events.in_call()
-    }
-}
-
-impl Answer<'_, '_> {
-    fn release_held(&mut self) {
-        let mut out = String::new();
-        self.run.pipeline.options.stops.flush(&mut self.plain.stop, &mut out);
-        self.tool_segment(Segment::Text(&out));
-    }
-
-    fn tool_segment(&mut self, segment: Segment<'_>) {
-        if segment == Segment::Text("") {
-            return;
-        }
-        let options = self.run.pipeline.options;
-        if let (Some(parser), Some(state)) = (&options.tool, &mut *self.tool) {
-            parser.feed(state, segment, &options.context, &mut self.run.events);
-            return;
-        }
-        match segment {
-            Segment::Text(text) => self.run.events.content(text),
-            Segment::Special { id, text } if options.shows(id) => self.run.events.content(text),
-            Segment::Special { .. } => {}
-        }
-    }
-
-    fn finish(&mut self) {
-        if self.run.fired.is_none() {
-            self.release_held();
-            self.finish_tool();
-        }
-    }
-
-    fn finish_tool(&mut self) {
-        let options = self.run.pipeline.options;
-        if let (Some(parser), Some(state)) = (&options.tool, &mut *self.tool) {
-            parser.finish(state, &options.context, &mut self.run.events);
         }
     }
 }

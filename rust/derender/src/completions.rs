@@ -8,7 +8,7 @@ use dragoman_protocol::{Error, Json, Result};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::chat::{id, shown, token_ids};
+use crate::chat::{id, prompt_logprobs, shown, token_ids, tokens, weight_versions};
 use crate::choice::{Choice, Pipeline, Step};
 use crate::derenderer::{Derenderer, finish, now, passed, prompt, seed};
 use crate::options::Options;
@@ -41,7 +41,10 @@ pub fn whole(
         }
         let mut generated: Vec<&GenerateChoice<'_, '_>> = response.choices.iter().collect();
         generated.sort_by_key(|choice| choice.index);
-        for (number, generated) in generated.into_iter().enumerate() {
+        for (number, source) in generated.into_iter().enumerate() {
+            let generated = source;
+            let emptied = options.prompt_only.then(|| generated.without_output());
+            let generated = emptied.as_ref().unwrap_or(generated);
             let key = response.request_id.map_or(body, str::as_bytes);
             let seed = seed(&[key, &generated.index.to_le_bytes()]);
             let mut choice = derenderer.fresh(options, prompt, seed);
@@ -50,7 +53,7 @@ pub fn whole(
             completion_tokens += i64::try_from(generated.token_ids.len()).unwrap_or(i64::MAX);
             let echoed = echo::text(derenderer, options, prompt);
             choice.plain.characters = u32::try_from(echoed.chars().count()).unwrap_or(u32::MAX);
-            let logprobs = logprobs(derenderer, &mut choice, generated, &step);
+            let logprobs = logprobs(derenderer, options, &mut choice, generated, &step);
             let logprobs = echo::prepend(derenderer, options, prompt, response, logprobs);
             choices.push(CompletionChoice {
                 index: first_index + number,
@@ -59,9 +62,10 @@ pub fn whole(
                 token_ids: token_ids(options, generated, &step),
                 finish_reason: step.finish_reason,
                 stop_reason: step.stop_reason,
-                prompt_logprobs: passed(response.prompt_logprobs),
+                prompt_logprobs: prompt_logprobs(derenderer, response),
                 prompt_token_ids: Some(prompt).filter(|ids| options.return_token_ids && !ids.is_empty()),
-                routed_experts: passed(generated.routed_experts),
+                routed_experts: passed(source.routed_experts),
+                weight_versions: weight_versions(options, source),
             });
         }
         first_index += response.choices.len();
@@ -106,9 +110,11 @@ struct CompletionChoice<'a> {
     finish_reason: Option<String>,
     stop_reason: Option<StopReason>,
     token_ids: Option<Vec<u32>>,
-    prompt_logprobs: Option<Serialized<'a, 'a>>,
+    prompt_logprobs: Option<Value>,
     prompt_token_ids: Option<&'a [u32]>,
     routed_experts: Option<Serialized<'a, 'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight_versions: Option<Serialized<'a, 'a>>,
 }
 
 /// Chunks of `text_completion`.
@@ -124,6 +130,8 @@ pub(crate) struct ChunkChoice<'a> {
     stop_reason: Option<StopReason>,
     token_ids: Option<Vec<u32>>,
     prompt_token_ids: Option<&'a [u32]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight_versions: Option<Serialized<'a, 'a>>,
 }
 
 impl Endpoint for Completions {
@@ -139,12 +147,13 @@ impl Endpoint for Completions {
         choice.plain.characters = choice.plain.characters.saturating_add(length);
         ChunkChoice {
             index: generated.index,
-            logprobs: logprobs(derenderer, choice, generated, &step),
+            logprobs: logprobs(derenderer, options, choice, generated, &step),
             token_ids: token_ids(options, generated, &step),
             text: Text(echoed + &step.delta.content),
             finish_reason: step.finish_reason,
             stop_reason: step.stop_reason,
             prompt_token_ids: prompt_ids,
+            weight_versions: weight_versions(options, generated),
         }
     }
 }
@@ -182,6 +191,7 @@ fn transfer<'r>(
 
 fn logprobs(
     derenderer: &Derenderer,
+    options: &Options,
     choice: &mut Choice,
     generated: &GenerateChoice<'_, '_>,
     step: &Step,
@@ -196,7 +206,7 @@ fn logprobs(
         }
         Some(None) => Value::Null,
         Some(Some(entries)) => {
-            logprobs::completions(&derenderer.detokenizer, context, offset, &shown(entries, step))
+            logprobs::completions(tokens(derenderer, options), context, offset, &shown(entries, step))
         }
     }
 }

@@ -62,6 +62,12 @@ impl Detokenizer {
         &self.vocabulary
     }
 
+    /// The id of the special token that has this text.
+    #[must_use]
+    pub fn special_id(&self, text: &str) -> Option<u32> {
+        self.tokenizer.id(text).filter(|&id| self.vocabulary.is_special(id))
+    }
+
     /// The state after a prompt. A prompt without text is the start of a sequence, where leading blanks are stripped if the
     /// tokenizer does so; a prompt that ends inside a character leaves its bytes pending.
     #[must_use]

@@ -24,6 +24,7 @@ mod message;
 mod options;
 pub mod parse;
 pub mod reasoning;
+mod run;
 mod state;
 pub mod stop;
 mod stream;

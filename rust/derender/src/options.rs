@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dragoman_protocol::generation::Generation;
 use dragoman_protocol::{
     ChatRequest, CompletionRequest, Error, Fields, Json, Result, SamplingParams, ServingConfig, ToolChoice,
-    json,
+    json, message,
 };
 use serde_json::{Map, Value};
 
@@ -44,7 +44,17 @@ pub struct Options {
     pub parallel: bool,
     pub choice: ToolChoice,
     pub return_token_ids: bool,
+    /// `return_tokens_as_token_ids`: how log-probabilities name tokens.
+    pub tokens_as_ids: bool,
+    pub return_weight_versions: bool,
+    /// `top_logprobs` of a chat; none where all alternatives are shown.
+    pub top_logprobs: Option<usize>,
     pub echo: bool,
+    /// The text of the last message, where a chat is echoed and goes on with it.
+    pub echoed: String,
+    /// Whether the prompt alone is asked for (`echo` with `max_tokens` 0): the token that an engine makes at the least
+    /// is not shown.
+    pub prompt_only: bool,
     /// Whether the client's request came along, and so parsers could run.
     pub requested: bool,
 }
@@ -67,7 +77,12 @@ impl Options {
             parallel: true,
             choice: ToolChoice::None,
             return_token_ids: false,
+            tokens_as_ids: false,
+            return_weight_versions: false,
+            top_logprobs: None,
             echo: false,
+            echoed: String::new(),
+            prompt_only: false,
             requested: false,
         }
     }
@@ -98,6 +113,8 @@ impl Options {
             context: context(&chat, config),
             include_reasoning: chat.include_reasoning,
             parallel: chat.parallel_tool_calls,
+            echoed: echoed(&chat),
+            top_logprobs: chat.top_logprobs.and_then(|count| usize::try_from(count).ok()),
             choice: chat.tool_choice.clone(),
             ..Self::generation(&chat.generation, config)?
         })
@@ -109,7 +126,8 @@ impl Options {
     /// What [`CompletionRequest::parse`] refuses.
     pub fn completions(request: &Fields<'_, '_>, config: &ServingConfig) -> Result<Self> {
         let completion = CompletionRequest::parse(request, config)?;
-        Ok(Self { echo: completion.echo, ..Self::generation(&completion.generation, config)? })
+        let prompt_only = completion.echo && completion.generation.max_tokens == Some(0);
+        Ok(Self { echo: completion.echo, prompt_only, ..Self::generation(&completion.generation, config)? })
     }
 
     /// From the sampling parameters of a generate request: what decides where its stop strings are.
@@ -136,6 +154,8 @@ impl Options {
             min_tokens: u32::try_from(generation.min_tokens).unwrap_or(0),
             skip_special_tokens: generation.skip_special_tokens,
             return_token_ids: generation.return_token_ids.unwrap_or(false),
+            tokens_as_ids: generation.return_tokens_as_token_ids.unwrap_or(false),
+            return_weight_versions: generation.return_weight_versions,
             requested: true,
             ..Self::plain(config)
         })
@@ -174,8 +194,26 @@ impl Options {
             (tools, self.stops.strings(), &self.stop_ids, self.include_stop),
             (self.min_tokens, self.skip_special_tokens, self.include_reasoning, self.parallel),
             (self.reasoning.is_some(), self.tool.is_some(), format!("{:?}", self.choice), self.echo),
+            (&self.echoed, self.prompt_only),
         );
         postcard::to_allocvec(&binding).unwrap_or_default()
+    }
+}
+
+/// The text in front of an echoed answer: that of the last message, where the answer has the same role. Without a
+/// generation prompt it has the role of that message.
+fn echoed(chat: &ChatRequest<'_, '_>) -> String {
+    let Some(last) = chat.messages.last().filter(|_| chat.echo) else { return String::new() };
+    if chat.add_generation_prompt && message::role(last) != "assistant" {
+        return String::new();
+    }
+    match json::get(last, "content") {
+        Some(Json::Str(text)) => text.to_string(),
+        Some(Json::Array(parts)) => {
+            let texts = parts.iter().filter_map(|part| json::get(part, "text").and_then(json::as_str));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
     }
 }
 

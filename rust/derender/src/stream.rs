@@ -77,7 +77,9 @@ impl Stream<'_> {
     /// What the bounds refuse, and a state that is not of this stream, or has grown too long.
     pub(crate) fn answer<E: Endpoint>(&self, state: Option<&Fields<'_, '_>>) -> Result<Vec<u8>> {
         let (request, chunk) = (self.request, self.chunk);
-        let Some(generated) = chunk.choices.first() else {
+        let emptied =
+            chunk.choices.first().filter(|_| self.options.prompt_only).map(GenerateChoice::without_output);
+        let Some(generated) = emptied.as_ref().or(chunk.choices.first()) else {
             let state = state.map(|state| to_value(state.value())).unwrap_or_default();
             bounds::state_bytes(state.to_string().len(), &self.derenderer.config.bounds)?;
             return self.write::<E>(Vec::new(), None, state);

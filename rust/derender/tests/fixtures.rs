@@ -5,7 +5,7 @@ mod support;
 
 use dragoman_derender::{reasoning, tool};
 use serde_json::{Value, json};
-use support::fixtures::{Case, output, read, serve, tokenizer};
+use support::fixtures::{Case, Fixture, output, read, serve, tokenizer};
 use support::{Message, Output, Served};
 
 /// Bytes of the largest `stream_state`.
@@ -135,4 +135,104 @@ fn every_registered_name_builds_and_no_other() {
     assert!(tool::NAMES.iter().all(|name| tool::build(name, build).is_some()));
     assert!(reasoning::NAMES.iter().all(|name| reasoning::build(name, &[], build).is_some()));
     assert!(tool::build("no-such-parser", build).is_none());
+}
+
+/// What opens a thought in a fixture of a reasoning parser, with the prompt before it and the thought.
+fn opened_thought(fixture: &Fixture) -> Option<(&str, &str, &str)> {
+    fixture.case.iter().filter(|case| case.request.is_none()).find_map(|case| {
+        let thought = Some(case.reasoning.trim()).filter(|thought| !thought.is_empty())?;
+        let end = case.output.find(thought)? + thought.len();
+        (end < case.output.len()).then_some((case.prompt.as_str(), &case.output[..end], thought))
+    })
+}
+
+/// One call and nothing else, in a format that has a marker in front of its calls. A marker of which a special token is
+/// a part (no model's vocabulary has that) is seen by the parser of its calls only.
+fn marked_call(name: &str, fixture: &Fixture) -> Option<usize> {
+    let tokenizer = tokenizer(&fixture.added, &fixture.special);
+    let vocabulary = dragoman_tokenizer::Vocabulary::new(&tokenizer);
+    let build = dragoman_derender::parse::Build { tokenizer: &tokenizer, vocabulary: &vocabulary };
+    let openers = tool::build(name, build).expect("a parser").openers();
+    fixture.case.iter().position(|case| {
+        let plain = case.request.is_none() && case.prompt.is_empty() && case.engine == "stop";
+        let alone = case.calls.len() == 1 && case.content.is_empty() && case.reasoning.is_empty();
+        let whole =
+            |opener: &str| fixture.special.iter().all(|token| token == opener || !opener.contains(token));
+        plain && alone && openers.iter().any(|opener| whole(opener) && case.output.starts_with(opener))
+    })
+}
+
+/// A model that calls a tool before it has closed its thought: the call is found, and the thought ends there.
+#[test]
+fn a_call_in_an_unclosed_thought_is_found_by_every_pair_of_parsers() {
+    let mut pairs = 0;
+    // Harmony has its own calls, and they have their own messages.
+    for reasoning in reasoning::NAMES.iter().filter(|name| **name != "openai_gptoss") {
+        let thoughts = read("reasoning", reasoning);
+        let Some((prompt, opened, thought)) = opened_thought(&thoughts) else { continue };
+        for name in tool::NAMES {
+            let mut fixture = read("tool", name);
+            let Some(place) = marked_call(name, &fixture) else { continue };
+            fixture.with = Some((*reasoning).to_owned());
+            for token in thoughts.special.iter().chain(&thoughts.added) {
+                if !fixture.special.contains(token) && !fixture.added.contains(token) {
+                    fixture.special.push(token.clone());
+                }
+            }
+            let served = serve("tool", name, &fixture);
+            let case = &mut fixture.case[place];
+            case.output.insert_str(0, opened);
+            case.prompt = prompt.to_owned();
+            let output = output(case, &served);
+            let message = Message::of_answer(&output.whole().expect("an answer"));
+            assert_eq!(message.calls.len(), 1, "{reasoning} and {name}: {message:?}");
+            assert_eq!(message.calls[0].1, case.calls[0].name, "{reasoning} and {name}");
+            assert_eq!(message.reasoning.trim(), thought, "{reasoning} and {name}");
+            assert_eq!(message.content.trim(), "", "{reasoning} and {name}");
+            for size in [1, 5] {
+                let (streamed, _) = output.streamed(&[size]).expect("a stream");
+                assert_eq!(streamed, message, "{reasoning} and {name}, in chunks of {size}");
+            }
+            pairs += 1;
+        }
+    }
+    assert!(pairs > 500, "{pairs} pairs");
+}
+
+/// Outputs of which one special token is doubled: beside the calls none of the format's tokens shows.
+#[test]
+fn tokens_of_a_format_do_not_leak_beside_a_call() {
+    for name in tool::NAMES {
+        let fixture = read("tool", name);
+        let served = serve("tool", name, &fixture);
+        let id = |token: &String| served.tokenizer.id(token).map(u64::from);
+        // A tag of which a token is but a part is text.
+        let special: Vec<(u64, &String)> = fixture
+            .special
+            .iter()
+            .filter(|token| token.starts_with(['<', '[']))
+            .filter_map(|token| Some((id(token)?, token)))
+            .collect();
+        for case in fixture.case.iter().filter(|case| !case.calls.is_empty() && case.request.is_none()) {
+            let mut output = output(case, &served);
+            let whole = output.ids.clone();
+            let clean =
+                |message: &Message| special.iter().all(|(_, token)| !message.content.contains(*token));
+            if !clean(&Message::of_answer(&output.whole().expect("an answer"))) {
+                continue;
+            }
+            for at in 0..whole.len() {
+                if !special.iter().any(|(id, _)| whole[at].as_u64() == Some(*id)) {
+                    continue;
+                }
+                output.ids.clone_from(&whole);
+                output.ids.insert(at, whole[at].clone());
+                let message = Message::of_answer(&output.whole().expect("an answer"));
+                let lost = message.calls.is_empty();
+                assert!(lost || clean(&message), "{name}, {}, doubled at {at}: {message:?}", case.name);
+                let (streamed, _) = output.streamed(&[1]).expect("a stream");
+                assert_eq!(streamed, message, "{name}, {}, doubled at {at}, streamed", case.name);
+            }
+        }
+    }
 }

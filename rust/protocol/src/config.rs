@@ -30,6 +30,9 @@ pub struct ServingConfig {
     pub chat_template_content_format: ContentFormat,
     pub default_chat_template_kwargs: serde_json::Map<String, serde_json::Value>,
     pub trust_request_chat_template: bool,
+    /// What the template gets in place of a `reasoning_effort` that it does not know.
+    #[serde(default)]
+    pub reasoning_effort_map: std::collections::BTreeMap<String, String>,
     /// A parser's name; `none` is read as the absence of one.
     #[serde(default, deserialize_with = "parser_name")]
     pub tool_call_parser: Option<String>,

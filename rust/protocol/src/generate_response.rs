@@ -37,6 +37,7 @@ pub struct GenerateChoice<'v, 'a> {
     /// Absent, or one entry per generated token where the content is there.
     pub logprobs: Option<Option<Vec<TokenLogProbs>>>,
     pub routed_experts: Option<&'v Json<'a>>,
+    pub weight_versions: Option<&'v Json<'a>>,
 }
 
 /// Token counts as the engine gave them.
@@ -107,6 +108,13 @@ impl<'v, 'a> GenerateResponse<'v, 'a> {
 }
 
 impl<'v, 'a> GenerateChoice<'v, 'a> {
+    /// The choice with nothing generated.
+    #[must_use]
+    pub fn without_output(&self) -> Self {
+        let logprobs = self.logprobs.as_ref().map(|entries| entries.as_ref().map(|_| Vec::new()));
+        Self { token_ids: Vec::new(), logprobs, ..self.clone() }
+    }
+
     fn parse(
         fields: &Fields<'v, 'a>,
         streamed: bool,
@@ -136,6 +144,7 @@ impl<'v, 'a> GenerateChoice<'v, 'a> {
             stop_reason,
             logprobs,
             routed_experts: fields.some("routed_experts"),
+            weight_versions: fields.some("weight_versions"),
         })
     }
 }
@@ -191,12 +200,18 @@ fn logprob_content(fields: &Fields<'_, '_>, config: &ServingConfig) -> Result<Op
         let entry = Fields::of(entry, join(&path, &index.to_string()))?;
         let top = entry.list("top_logprobs")?.unwrap_or_default();
         let top_path = entry.path("top_logprobs");
-        bounds::top_logprobs(&top_path, top.len(), config.max_logprobs)?;
+        // Before they are read, there may be one more: the sampled token, where it is none of the likeliest.
+        bounds::top_logprobs(&top_path, top.len().saturating_sub(1), config.max_logprobs)?;
         let alternative = |(index, alternative): (usize, &Json<'_>)| {
             logprob(&Fields::of(alternative, join(&top_path, &index.to_string()))?, config)
         };
-        let top = top.iter().enumerate().map(alternative).collect::<Result<_>>()?;
-        content.push(TokenLogProbs { chosen: logprob(&entry, config)?, top });
+        let top: Vec<LogProb> = top.iter().enumerate().map(alternative).collect::<Result<_>>()?;
+        let chosen = logprob(&entry, config)?;
+        let unlikely = |other: &&LogProb| other.token_id != chosen.token_id && other.logprob > chosen.logprob;
+        let beside = top.iter().any(|other| other.token_id == chosen.token_id)
+            && top.iter().filter(unlikely).count() + 1 == top.len();
+        bounds::top_logprobs(&top_path, top.len() - usize::from(beside), config.max_logprobs)?;
+        content.push(TokenLogProbs { chosen, top });
     }
     Ok(Some(content))
 }

@@ -61,6 +61,8 @@ pub struct Generation {
     pub stream: bool,
     pub stream_options: Option<StreamOptions>,
     pub return_token_ids: Option<bool>,
+    pub return_tokens_as_token_ids: Option<bool>,
+    pub return_weight_versions: bool,
     pub return_token_offsets: bool,
     pub cache_salt: Option<String>,
     pub priority: i64,
@@ -112,6 +114,8 @@ impl Generation {
             structured_outputs: structured_outputs(from)?,
             priority: from.integer_or("priority", 0)?,
             return_token_ids: from.boolean("return_token_ids")?,
+            return_tokens_as_token_ids: from.boolean("return_tokens_as_token_ids")?,
+            return_weight_versions: from.flag("return_weight_versions", false)?,
             return_token_offsets: from.boolean("return_token_offsets")?.unwrap_or(false),
             cache_salt: cache_salt(from)?,
             kv_transfer_params: raw(from, "kv_transfer_params")?,
@@ -120,12 +124,20 @@ impl Generation {
             repetition_detection: raw(from, "repetition_detection")?,
         };
         generation.check(from)?;
-        bounds::choices(generation.n, limits)?;
+        // There is no media yet: what a renderer would do with its tensors is read and means nothing.
+        from.boolean("return_mm_kwargs")?;
+        if let Some(payload) = from.string("mm_payload")?
+            && !["tensors", "none"].contains(&payload)
+        {
+            let path = from.path("mm_payload");
+            return Err(Error::validation(&path, format!("{path} must be \"tensors\" or \"none\"")));
+        }
         if let Some(id) = &generation.request_id {
             bounds::string_bytes(&from.path("request_id"), id, limits)?;
         }
         bounds::strings_bytes(&from.path("stop"), &generation.stop, limits)?;
         bounds::strings_bytes(&from.path("bad_words"), &generation.bad_words, limits)?;
+        bounds::choices(generation.n, limits)?;
         Ok(generation)
     }
 

@@ -136,6 +136,7 @@ impl Renderer {
                 continue_final_message: request.continue_final_message,
                 documents: request.documents,
                 reasoning_effort: request.reasoning_effort.as_deref(),
+                effort_map: &self.config.reasoning_effort_map,
             },
         )?;
         let form = Form {
@@ -206,14 +207,17 @@ fn parse_context<'v>(request: &'v ChatRequest<'_, '_>, variables: &'v Variables<
         _ => 0,
     };
     let history: usize = request.messages.iter().map(calls).sum();
-    json::object(vec![
+    let mut members = vec![
         ("tools".into(), request.tools.map_or(Json::Null, |tools| json::array(tools.to_vec()))),
         ("tool_choice".into(), choice),
         ("parallel_tool_calls".into(), Json::Bool(request.parallel_tool_calls)),
         ("include_reasoning".into(), Json::Bool(request.include_reasoning)),
         ("chat_template_kwargs".into(), variables.to_json()),
         ("history_tool_call_cnt".into(), Json::Int(i64::try_from(history).unwrap_or(i64::MAX))),
-    ])
+    ];
+    let as_ids = request.generation.return_tokens_as_token_ids;
+    members.extend(as_ids.map(|flag| ("return_tokens_as_token_ids".into(), Json::Bool(flag))));
+    json::object(members)
 }
 
 fn mask(rendered: &Rendered, prompt: &Prompt) -> Vec<u8> {

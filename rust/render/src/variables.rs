@@ -1,6 +1,7 @@
 //! The variables of a template run: what the request's fields and `chat_template_kwargs` say.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use dragoman_protocol::{Error, Json, Result, json};
 
@@ -20,6 +21,8 @@ pub struct Asked<'v, 'a> {
     pub continue_final_message: bool,
     pub documents: Option<&'v Json<'a>>,
     pub reasoning_effort: Option<&'v str>,
+    /// What the template gets in place of an effort: `--reasoning-effort-map`.
+    pub effort_map: &'v BTreeMap<String, String>,
 }
 
 /// Names of the conversation itself, which a request may not set this way.
@@ -63,10 +66,11 @@ pub fn variables<'a>(
     }
     kwargs.retain(|(name, _)| !FIELDS.contains(&name.as_str()));
     if let Some(effort) = asked.reasoning_effort {
-        set(&mut kwargs, "reasoning_effort", Json::Str(Cow::Owned(effort.to_owned())));
+        let mapped = asked.effort_map.get(effort).map_or(effort, String::as_str);
+        set(&mut kwargs, "reasoning_effort", Json::Str(Cow::Owned(mapped.to_owned())));
         // The effort speaks for this request, and so wins over the server's default.
         if !thinking_asked {
-            set(&mut kwargs, "enable_thinking", Json::Bool(effort != "none"));
+            set(&mut kwargs, "enable_thinking", Json::Bool(mapped != "none"));
         }
     }
     Ok(Variables {

@@ -19,10 +19,10 @@ def router(services: Services, *, development: bool) -> APIRouter:
     limit = services.model.config.bounds.body_bytes
 
     async def abort(request: Request) -> Response:
-        """`{"request_ids": [...]}`: ids that are not running are passed over."""
+        """`{"request_ids": [...]}`, or one id: ids that are not running are passed over."""
         ids = request_ids(await read_body(request.scope, request.receive, limit))
         if services.engine is not None:
-            services.engine.abort(services.running.engine_ids(ids))
+            services.engine.abort(services.running.abort(ids))
         return Response(status_code=200)
 
     for path in paths:
@@ -39,6 +39,8 @@ def request_ids(body: bytes) -> list[str]:
     ids = value.get("request_ids") if isinstance(value, dict) else None
     if ids is None:
         raise ApiError("validation", "Missing 'request_ids' in request body")
+    if isinstance(ids, str):
+        return [ids]
     if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
         raise ApiError("validation", "'request_ids' should be a list of strings", "request_ids")
     return ids

@@ -43,12 +43,15 @@ class _Coupled:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        timed, name = services.metrics.timed, services.served_name
+        self._render_chat = timed(name, "chat", services.renderer.chat)
+        self._render_completions = timed(name, "completions", services.renderer.completions)
 
     async def chat(self, body: bytes, header_id: str | None) -> bytes | Events:
         """`/v1/chat/completions`."""
         services = self._services
         client = _Client(body, b"chat_request", services.derenderer.chat)
-        rendered = await services.workers.run(len(body), lambda: services.renderer.chat(body, header_id))
+        rendered = await services.workers.run(len(body), lambda: self._render_chat(body, header_id))
         call = await self._call(rendered)
         if call.stream:
             return guarded(self._deltas([call], client))
@@ -61,8 +64,7 @@ class _Coupled:
         """`/v1/completions`: one generate request for each prompt, all at once."""
         services = self._services
         client = _Client(body, b"completion_request", services.derenderer.completions)
-        render = services.renderer.completions
-        rendered = await services.workers.run(len(body), lambda: render(body, header_id))
+        rendered = await services.workers.run(len(body), lambda: self._render_completions(body, header_id))
         calls = [await self._call(compact(request)) for request in json.loads(rendered)]
         if calls[0].stream:
             return guarded(self._deltas(calls, client))

@@ -10,10 +10,15 @@ from dragoman.server.services import Services
 
 def routes(services: Services) -> list[Route]:
     core = services.renderer
+    renders = {
+        "chat/completions": core.chat,
+        "completions": core.completions,
+        "messages": core.messages,
+        "responses": core.responses,
+    }
+    timed = services.metrics.timed
     calls = {
-        "/v1/chat/completions/render": answering(core.chat),
-        "/v1/completions/render": answering(core.completions),
-        "/v1/messages/render": answering(core.messages),
-        "/v1/responses/render": answering(core.responses),
+        f"/v1/{name}/render": answering(timed(services.served_name, name.partition("/")[0], render))
+        for name, render in renders.items()
     }
     return core_routes(services, calls)

@@ -22,13 +22,15 @@ pub enum Event {
 pub struct Events {
     list: Vec<Event>,
     in_call: bool,
+    /// Whether any call has begun.
+    called: bool,
 }
 
 impl Events {
     /// No events, in the arguments of a call or not.
     #[must_use]
     pub fn new(in_call: bool) -> Self {
-        Self { list: Vec::new(), in_call }
+        Self { list: Vec::new(), in_call, called: false }
     }
 
     /// Whether the last event of the answer began a call or went on with one.
@@ -62,7 +64,7 @@ impl Events {
 
     /// A call begins.
     pub fn call_start(&mut self, name: &str, id: Option<&str>) {
-        self.in_call = true;
+        (self.in_call, self.called) = (true, true);
         self.list.push(Event::ToolCallStart { name: name.to_owned(), id: id.map(str::to_owned) });
     }
 
@@ -93,6 +95,21 @@ impl Events {
         self.call_start(name, id);
         self.arguments(arguments);
         self.call_end();
+    }
+
+    /// Appends other events, without content of which `is_dropped` holds: it is told whether a call has begun before.
+    pub fn append(&mut self, mut others: Self, is_dropped: impl Fn(&str, bool) -> bool) {
+        for event in others.drain() {
+            match event {
+                Event::Content(text) if is_dropped(&text, self.called) => {}
+                Event::Content(text) => self.content(&text),
+                Event::Reasoning(text) => self.reasoning(&text),
+                Event::ToolCallStart { name, id } => self.call_start(&name, id.as_deref()),
+                Event::ToolCallArguments(text) => self.arguments(&text),
+                Event::ToolCallEnd => self.call_end(),
+                Event::ToolCallCut => self.call_cut(),
+            }
+        }
     }
 
     /// Takes all events out.

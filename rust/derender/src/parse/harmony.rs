@@ -67,8 +67,11 @@ impl Header {
         let recipient = recipient(&self.channel)
             .map(|at| &self.channel[at..])
             .or_else(|| recipient(&self.role).map(|at| &self.role[at..]))?;
-        let name = recipient.split_whitespace().next()?.strip_prefix("functions.")?;
-        (!name.is_empty()).then_some(name)
+        let recipient = recipient.split_whitespace().next()?;
+        match recipient.strip_prefix("functions.") {
+            Some(name) => Some(name).filter(|name| !name.is_empty()),
+            None => Some(recipient).filter(|recipient| is_function(recipient)),
+        }
     }
 
     /// The channel with its recipient, as one text.
@@ -91,6 +94,13 @@ impl Header {
         (text.starts_with(char::is_whitespace) && !answer.is_empty() && !answer.starts_with("to="))
             .then_some(answer)
     }
+}
+
+/// Whether a recipient without its namespace is a function: not a role, and not a tool that is built in.
+fn is_function(recipient: &str) -> bool {
+    const OTHERS: [&str; 8] =
+        ["assistant", "user", "system", "developer", "all", "python", "browser", "container"];
+    !recipient.is_empty() && !recipient.contains('.') && !OTHERS.contains(&recipient)
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -129,6 +129,12 @@ impl Scanner {
         (at, progress)
     }
 
+    /// Whether anything of the value has been read.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.depth > 0 || self.expect != Expect::Value
+    }
+
     /// Whether the value would be complete if nothing followed: a number at the top has no end of its own.
     #[must_use]
     pub fn is_complete(&self) -> bool {

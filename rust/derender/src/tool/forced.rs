@@ -251,6 +251,10 @@ impl AnyToolParser for Forced {
         self.native.is_marker(id)
     }
 
+    fn is_text(&self, id: u32) -> bool {
+        self.native.is_text(id)
+    }
+
     fn is_native_only(&self) -> bool {
         false
     }

@@ -161,6 +161,11 @@ pub trait ToolParser: Send + Sync {
         self.is_opener(id)
     }
 
+    /// Whether a special token is text of the answer, also where calls are looked for.
+    fn is_text(&self, _id: u32) -> bool {
+        false
+    }
+
     /// Whether a forced call comes in the model's own form only, and JSON is an answer.
     fn is_native_only(&self) -> bool {
         false
@@ -186,6 +191,8 @@ pub trait AnyToolParser: Send + Sync {
     fn openers(&self) -> Vec<&'static str>;
     /// See [`ToolParser::is_marker`].
     fn is_marker(&self, id: u32) -> bool;
+    /// See [`ToolParser::is_text`].
+    fn is_text(&self, id: u32) -> bool;
     /// See [`ToolParser::is_native_only`].
     fn is_native_only(&self) -> bool;
     /// See [`ToolParser::begins_with_json`].
@@ -219,6 +226,10 @@ impl<P: ToolParser> AnyToolParser for P {
 
     fn is_marker(&self, id: u32) -> bool {
         ToolParser::is_marker(self, id)
+    }
+
+    fn is_text(&self, id: u32) -> bool {
+        ToolParser::is_text(self, id)
     }
 
     fn is_native_only(&self) -> bool {

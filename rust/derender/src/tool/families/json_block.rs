@@ -314,6 +314,10 @@ impl ToolParser for JsonBlock {
         self.open.of_id(id).is_some() || self.shown.of_id(id).is_some()
     }
 
+    fn is_text(&self, id: u32) -> bool {
+        self.shown.of_id(id).is_some_and(|index| self.spec.shown.contains(&self.shown.text(index)))
+    }
+
     fn is_native_only(&self) -> bool {
         self.spec.native_only
     }

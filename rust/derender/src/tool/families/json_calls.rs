@@ -37,11 +37,13 @@ impl JsonBlock {
             }
         }
         let Some(character) = input.rest().chars().next() else {
-            if input.special().is_some() {
-                Self::give_up(state, events);
-                return true;
+            let Some(id) = input.special() else { return false };
+            // The marker that leads into the block may come once more.
+            match self.lead.of_id(id).and_then(|_| input.take_special()) {
+                Some((_, text)) => state.raw.push_str(&text),
+                None => Self::give_up(state, events),
             }
-            return false;
+            return true;
         };
         let (listed, shape) = (state.in_list, self.spec.shape);
         match character {

@@ -249,6 +249,8 @@ impl Mistral {
                 Some((_, text)) if state.scanner.in_string() => {
                     Self::scan(state, &text, events);
                 }
+                // `[ARGS]` once more.
+                Some((id, _)) if self.shown.of_id(id).is_some() && !state.scanner.has_begun() => {}
                 Some((id, _)) => {
                     state.mode = Mode::Text;
                     if self.open.of_id(id).is_some() {

@@ -196,6 +196,10 @@ impl ToolParser for Tagged {
         self.words.is_opener(id)
     }
 
+    fn is_marker(&self, id: u32) -> bool {
+        self.words.is_token(id)
+    }
+
     fn is_native_only(&self) -> bool {
         self.spec.native_only
     }

@@ -176,6 +176,12 @@ impl Words {
         character == '<' || self.tokens.iter().any(|token| token.1 == character)
     }
 
+    /// Whether this special token is in one of the tags.
+    #[must_use]
+    pub fn is_token(&self, id: u32) -> bool {
+        self.tokens.iter().any(|token| token.0 == id)
+    }
+
     /// Whether this special token is in an opener.
     #[must_use]
     pub fn is_opener(&self, id: u32) -> bool {
